@@ -272,7 +272,6 @@ export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = 
   driftCorrected: 'A change made in the API was reverted.',
   recreated: 'The resource was deleted in the API. A new one is created.',
   replaced: 'A new resource has replaced the previous one; the message says why.',
-  gaveWay: 'Gave up a path or hostport that another object asks for.',
   identityRestored: "The operator's annotations were lost or edited; they are restored.",
   tokenReissued: 'The token in the Secret was lost or edited. A new one was issued, and the old one is revoked.',
   tokenRotated: 'A new token was issued. The old one works until the overlap is over.',

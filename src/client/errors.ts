@@ -35,13 +35,10 @@ export class ApiUnreachableError extends Error {
   readonly answer: string | undefined;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Whether the request changes a resource, which may still happen at any time. */
-  readonly mayTakeEffect: boolean;
 
   constructor(
     message: string,
     options: {
-      mayTakeEffect?: boolean;
       cause?: unknown;
       answer?: string;
       status?: number | undefined;
@@ -49,17 +46,9 @@ export class ApiUnreachableError extends Error {
     } = {},
   ) {
     super(message, { cause: options.cause });
-    this.mayTakeEffect = options.mayTakeEffect ?? false;
     this.answer = options.answer;
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
-  }
-
-  /** The same error, for a call whose earlier attempt may still take effect. */
-  afterChange(): ApiUnreachableError {
-    const { message, cause, answer, status, retryAfterMs } = this;
-    const answered = answer === undefined ? {} : { answer };
-    return new ApiUnreachableError(message, { cause, ...answered, status, retryAfterMs, mayTakeEffect: true });
   }
 }
 
@@ -69,7 +58,6 @@ export function strangeAnswer(seen: {
   detail: string;
   status: number;
   retryAfterMs?: number | undefined;
-  mayTakeEffect?: boolean;
 }): ApiUnreachableError {
   const { answer, detail, ...options } = seen;
   const message = `answered ${answer}; is that the management API? (${detail})`;

@@ -78,6 +78,3 @@ export function wireRequest(
   }
   return { url, method, headers, body: call.body === undefined ? undefined : JSON.stringify(call.body) };
 }
-
-/** Whether the request changes a resource. A retried create under an idempotency key returns the first one's resource. */
-export const isChange = ({ method }: ApiRequest) => method === 'PATCH' || method === 'PUT' || method === 'DELETE';

@@ -5,7 +5,7 @@ import { type DeferredAbort, deferredAbort } from '../deferred-abort.ts';
 import { messageOf } from '../errors.ts';
 import { backoff } from '../retry/backoff.ts';
 import { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
-import { type ApiRequest, checkOptions, isChange, type WireRequest, wireRequest } from './request.ts';
+import { type ApiRequest, checkOptions, type WireRequest, wireRequest } from './request.ts';
 import { type ApiResponse, readResponse } from './response.ts';
 
 export interface TransportOptions {
@@ -65,9 +65,6 @@ export function createTransport(options: TransportOptions): Transport {
     maxResponseSize: LONGEST_ANSWER_BYTES,
   });
   const destroyed = new AbortController();
-  /** Errors of connections that were not made, so nothing was sent. */
-  const unconnected = new WeakSet<Error>();
-  agent.on('connectionError', (_, __, error) => unconnected.add(error));
   const admit = options.admit ?? ((attempt) => attempt());
 
   async function attempt(call: ApiRequest, { url, method, headers, body }: WireRequest): Promise<ApiResponse> {
@@ -97,7 +94,6 @@ export function createTransport(options: TransportOptions): Transport {
       call.signal?.throwIfAborted();
       throw new ApiUnreachableError(`${method} ${call.path}: ${describe(error)}`, {
         cause: withoutAnswer(error),
-        mayTakeEffect: isChange(call) && !(error instanceof Error && unconnected.has(error)),
       });
     } finally {
       abort?.end();
@@ -112,20 +108,16 @@ export function createTransport(options: TransportOptions): Transport {
   async function send(call: ApiRequest): Promise<ApiResponse> {
     const request = wireRequest(options, call);
     let outcomeKnown = true;
-    let mayTakeEffect = false;
     for (let tried = 0; ; tried++) {
       try {
         return await admit(() => attempt(call, request));
-      } catch (thrown) {
-        const error: unknown = mayTakeEffect && thrown instanceof ApiUnreachableError ? thrown.afterChange() : thrown;
-        mayTakeEffect ||= error instanceof ApiUnreachableError && error.mayTakeEffect;
+      } catch (error) {
         // Deleted by an earlier attempt or by another client: either way it is gone.
         if (!outcomeKnown && call.method === 'DELETE' && isNotFound(error)) return GONE;
         // The error may be the effect of an earlier attempt.
         if (!outcomeKnown && call.method === 'PATCH' && error instanceof ApiError && !error.transient)
           throw new ApiUnreachableError(`${call.method} ${call.path}: no answer, and when repeated: ${error.message}`, {
             cause: error,
-            mayTakeEffect: true,
           });
         if (tried >= retries || !isTransient(error) || !isSafeToRepeat(call, error)) throw error;
         if ((error.retryAfterMs ?? 0) > longestWaitMs) throw error;

@@ -31,7 +31,6 @@ import { ReferenceIndex } from './managed/inputs/reference-index.ts';
 import { SourceCache } from './managed/inputs/source-cache.ts';
 import { SecretAccess } from './managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
-import { Waiting } from './managed/waiting.ts';
 import { createMetrics } from './metrics.ts';
 import { OuterShell } from './outer-shell.ts';
 import type { OperatorConfig } from './settings.ts';
@@ -131,7 +130,6 @@ export class TunnelOperator extends OuterShell {
   protected override async init(): Promise<void> {
     const { namespaces, shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces, allowUserApiKeys } =
       this.#config;
-    const waiting = new Waiting();
     const mayAdopt = (name: string) => adoptNamespaces === undefined || adoptNamespaces.includes(name);
     const access = new SecretAccess(this.#kube, this.#secrets, mayAdopt);
     this.#controllers = allKinds.map(
@@ -148,7 +146,6 @@ export class TunnelOperator extends OuterShell {
           silenceMs,
           mayAdopt,
           mayHandOutUserRights: allowUserApiKeys,
-          waiting,
           metrics: this.#metrics,
           tracing: this.#tracing,
           log: this.#log,

@@ -1,9 +1,7 @@
 /** Connections that break off, hang or carry what is no answer: what the caller gets, and what is never quoted. */
 import { type AddressInfo, createServer } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ApiUnreachableError } from '../../src/client/errors.ts';
 import { createTransport } from '../../src/client/transport.ts';
 import { atEnd } from './recorder.ts';
@@ -56,19 +54,4 @@ test('what cannot be read as HTTP is not quoted', async () => {
   const error = await made.send({ method: 'GET', path: '/a' }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ApiUnreachableError);
   expect(inspect(error)).not.toContain('a-token');
-});
-
-test('a change for which no connection could be secured takes no effect later', async () => {
-  const { pem, keyPem } = await makeCertificate({ subject: 'CN=127.0.0.1' });
-  const server = createTlsServer({ cert: pem, key: keyPem }).on('tlsClientError', () => {});
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  atEnd(async () => void server.close());
-  const baseUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const made = createTransport({ baseUrl, apiKey: 'k', retries: 0 });
-  atEnd(() => made.destroy());
-  const change = made.send({ method: 'PATCH', path: '/a', body: {} });
-  await expect(change).rejects.toMatchObject({
-    cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' },
-    mayTakeEffect: false,
-  });
 });

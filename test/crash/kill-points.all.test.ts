@@ -1,9 +1,8 @@
 /** A part of what `kill-points.deep.test.ts` goes through in full. */
 import { describe, expect, it } from 'vitest';
 import { chains, check, type KillPoint } from './kill-points.ts';
-import { editsOfModules, successions } from './modules.ts';
+import { editsOfModules } from './modules.ts';
 import { disturbedToo, undisturbedButFor, withEveryKind } from './scenarios.ts';
-import { swaps } from './swaps.ts';
 
 const { createCredential: _, ...others } = undisturbedButFor;
 /** How many points are killed at side by side. */
@@ -50,31 +49,6 @@ describe('the operator survives being killed', { timeout: 240_000 }, () => {
     expect(report.failures).toEqual([]);
     expect(report.killed.length).toBeGreaterThan(0);
     expect(report.missed).toEqual([]);
-  });
-
-  // Each takes a start with every kind; the others are in kill-points.deep.test.ts.
-  it.for(successions.slice(0, 1).map((scenario, index) => ({ ...scenario, index })))(
-    'at some changes of an object while it $name',
-    async ({ index, ...scenario }) => {
-      const changes = (points: KillPoint[]) => points.filter(({ call }) => /^kube PATCH \/\w+modules\//.test(call));
-      const report = await check(stages, scenario, {
-        isExact: true,
-        choose: (points) => few(index)(changes(points)),
-      });
-      expect(report.failures).toEqual([]);
-      expect(report.killed.length).toBeGreaterThan(0);
-      expect(report.missed).toEqual([]);
-    },
-  );
-
-  it.for(everyThird(swaps))('at some writes while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, {
-      isExact: true,
-      choose: (points) => few(index)(writes(points)),
-    });
-    expect(report.failures).toEqual([]);
-    // Who is refused first, and so how often, is not the same every time.
-    expect(report.killed.length).toBeGreaterThan(0);
   });
 
   it.for(everyThird(Object.values(disturbedToo)))('at some calls while it $name', async ({ index, ...scenario }) => {

@@ -1,6 +1,5 @@
 /** A request that the operator has given up waiting for arrives all the same, long after. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { storyRow } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { cleanUp } from './clean-up.ts';
@@ -125,38 +124,6 @@ describe('an update that was abandoned and arrives late', () => {
     await untilSettled(stage);
     release();
     expect(await Promise.all(late)).toEqual([expect.objectContaining({ status: 412 })]);
-    await untilSettled(stage);
-  });
-});
-
-describe('a deletion that was abandoned and arrives late', () => {
-  it('is undone where another object has taken the modules over', async () => {
-    const row = storyRow('TLSEdgeModules');
-    const modules = (await stage.declare(row, 0)).lists?.another;
-    if (!modules) throw new Error(`${row.name} has no such modules`);
-    const [first, second] = [
-      { kind: row.name, name: 'first' },
-      { kind: row.name, name: 'second' },
-    ];
-    await stage.apply({ ...first, ...modules });
-    await untilSettled(stage);
-    const gate = Promise.withResolvers<void>();
-    const late: Promise<unknown>[] = [];
-    stage.proxy().intercept(async ({ method, path }, forward) => {
-      if (method !== 'DELETE' || !path.startsWith('/edges/tls/')) return forward();
-      const arrival = gate.promise.then(forward);
-      late.push(arrival);
-      return arrival;
-    });
-    await stage.remove(first);
-    await waitFor('the deletion', () => late.length > 0);
-    await stage.apply({ ...second, ...modules });
-    await waitFor('the first to be gone', async () => !(await stage.find(first)));
-    // The second after the wait that its conflict has begun.
-    const success = new RegExp(`/${second.name}","result":"(?:success|requeue_after)"`, 'g');
-    await waitFor('the second twice', async () => ((await stage.operator().log()).match(success)?.length ?? 0) > 1);
-    gate.resolve();
-    expect(await Promise.all(late)).toContainEqual(expect.objectContaining({ status: 204 }));
     await untilSettled(stage);
   });
 });

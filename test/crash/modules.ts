@@ -52,7 +52,7 @@ export const editsOfModules: readonly Scenario[] = modulesRows.flatMap((row) =>
 );
 
 /** What the first has set, and what the second would set in its place. */
-const EDIT: Edit = { name: 'hands over', from: 'another', to: 'changed' };
+const EDIT = { from: 'another', to: 'changed' };
 
 type Second = Cast['each'][number];
 
@@ -89,22 +89,9 @@ const before = { given: createFirst, besides: createRefused };
 
 const deletesOne = (row: ModulesRow): Scenario => ({
   ...before,
-  name: `hands ${row.name} over`,
+  name: `deletes one of two ${row.name}`,
   rows: [row],
   act: (cast) => cast.stage.remove(pairOf(cast).first),
-  always: (cast, since) => mustStayGuarded(cast, since, row, EDIT),
-});
-
-const deletesOneForAnother = (row: ModulesRow): Scenario => ({
-  given: createFirst,
-  name: `starts and hands ${row.name} to a new one`,
-  rows: [row],
-  whileDown: true,
-  act: async (cast) => {
-    await createSecond(cast);
-    await cast.stage.remove(pairOf(cast).first);
-  },
-  always: (cast, since) => mustStayGuarded(cast, since, row, EDIT),
 });
 
 const deletesBoth = (row: ModulesRow): Scenario => ({
@@ -117,11 +104,8 @@ const deletesBoth = (row: ModulesRow): Scenario => ({
   },
 });
 
-/** Who takes over does so without letting anybody in meanwhile. */
+/** The other one takes over. */
 export const takeovers: readonly Scenario[] = modulesRows.map(deletesOne);
-
-/** Nor does who has not been able to claim them before. */
-export const successions: readonly Scenario[] = modulesRows.map(deletesOneForAnother);
 
 /** Neither leaves the modules to the other. */
 export const departures: readonly Scenario[] = modulesRows.map(deletesBoth);

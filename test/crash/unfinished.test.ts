@@ -67,17 +67,16 @@ async function shows(reason: string): Promise<void> {
 }
 
 describe('a create that is under way when the object is only to observe', () => {
-  it('is undone', async () => {
+  it('goes on when it is managed again', async () => {
     await dieInCreate(create);
     await setSpec({ managementPolicy: 'Observe' });
     await stage.startOperator();
     await shows('NothingToObserve');
-    expect(await ids()).toEqual([]);
     await setSpec({ managementPolicy: 'Manage' });
     await untilSettled(stage);
   });
 
-  it('is undone too where the object is deleted at once', async () => {
+  it('is undone where the object is deleted', async () => {
     await dieInCreate(create);
     await setSpec({ managementPolicy: 'Observe' });
     await stage.remove(agent);
@@ -86,13 +85,11 @@ describe('a create that is under way when the object is only to observe', () => 
     expect(await ids()).toEqual([]);
   });
 
-  it('of a rotation leaves the token in use, and is made up for when it is managed again', async () => {
+  it('of a rotation leaves the token in use, and goes on when it is managed again', async () => {
     const before = await rotating();
     await setSpec({ managementPolicy: 'Observe' });
     await stage.startOperator();
     await shows('Observed');
-    expect(await ids()).toEqual([before.id]);
-    expect(await currentId()).toBe(before.id);
     expect(await accepts(before.token)).toBe(true);
     await setSpec({ managementPolicy: 'Manage' });
     await untilSettled(stage);

@@ -31,22 +31,6 @@ test('are only read, also when somebody changes them', async () => {
   await client.tlsEdges.delete(id);
 });
 
-test("of another owner than before are not the object's, and those before are not forgotten", async () => {
-  const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
-  await put(strange.id);
-  await stack.apply(object('moved', own.id));
-  await stack.ready(EDGE_MODULES, 'moved');
-  await stack.apply(object('moved', strange.id, observing));
-  const { ready, status } = await stack.reason(EDGE_MODULES, 'moved', 'Ready', 'Rejected');
-  expect(ready?.message).toContain(`the modules of ${own.id} are managed by this object`);
-  expect(status.id).toBe(own.id);
-  await stack.apply(object('moved', own.id));
-  await stack.ready(EDGE_MODULES, 'moved');
-  await stack.remove(EDGE_MODULES, 'moved');
-  expect([await isRestricted(own.id), await isRestricted(strange.id)]).toEqual([false, true]);
-  for (const { id } of [own, strange]) await client.tlsEdges.delete(id);
-});
-
 test('of another owner are read once the ones before are managed by another object', async () => {
   const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
   await put(strange.id);
@@ -64,19 +48,4 @@ test('of another owner are read once the ones before are managed by another obje
   for (const name of ['before', 'after']) await stack.remove(EDGE_MODULES, name);
   expect([await isRestricted(own.id), await isRestricted(strange.id)]).toEqual([false, true]);
   for (const { id } of [own, strange]) await client.tlsEdges.delete(id);
-});
-
-test('of another owner are read once the one before is gone, and left with the object', async () => {
-  const [own, strange] = [await client.tlsEdges.create({}), await client.tlsEdges.create({})];
-  await put(strange.id);
-  await stack.apply(object('left', own.id));
-  await stack.ready(EDGE_MODULES, 'left');
-  await client.tlsEdges.delete(own.id);
-  await stack.apply(object('left', strange.id, observing));
-  await stack.reason(EDGE_MODULES, 'left', 'Synced', 'Observed');
-  expect((await stack.see(EDGE_MODULES, 'left')).status).toMatchObject({ id: strange.id, modules: ['ipRestriction'] });
-  await stack.apply(object('left', strange.id, { ...observing, deletionPolicy: 'Delete' }));
-  await stack.remove(EDGE_MODULES, 'left');
-  expect(await isRestricted(strange.id)).toBe(true);
-  await client.tlsEdges.delete(strange.id);
 });

@@ -1,4 +1,4 @@
-/** Routes that move to another edge or path, and edges to other hostports: what they leave and what they wait for. */
+/** Routes that move to another edge: what they leave behind, and what becomes of a move that is put back. */
 import { describe, expect, test } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { eventually, manifest, ours, startStack } from './stack.ts';
@@ -6,9 +6,7 @@ import { eventually, manifest, ours, startStack } from './stack.ts';
 const stack = await startStack({ prefix: 'moving' });
 const { client } = stack;
 
-const DOMAINS = ours('reserveddomains');
 const EDGES = ours('httpsedges');
-const TLS_EDGES = ours('tlsedges');
 const ROUTES = ours('httpsedgeroutes');
 const MODULES = ours('httpsedgeroutemodules');
 
@@ -32,7 +30,7 @@ async function edges(...names: string[]) {
 const routesOf = (edge: string | undefined) => Array.fromAsync(client.httpsEdgeRoutes(String(edge)).list());
 
 async function clear() {
-  const kinds = [MODULES, ROUTES, EDGES, TLS_EDGES, DOMAINS].map(({ plural }) => plural).join();
+  const kinds = [MODULES, ROUTES, EDGES].map(({ plural }) => plural).join();
   await stack.run('delete', kinds, '--all', '--timeout=30s');
   expect(await stack.remoteIds()).toEqual([]);
 }
@@ -109,74 +107,6 @@ describe('a route that was to move stays', () => {
     expect(await routesOf(here)).toMatchObject([{ modules: ['oidc'] }]);
     await stack.annotate(MODULES, 'again', { [`${GROUP}/paused`]: null });
     await stack.ready(MODULES, 'again');
-    await clear();
-  });
-});
-
-describe('objects that wait for each other', () => {
-  const matches = async (edge: string | undefined) => (await routesOf(edge)).map(({ id, match }) => [id, match]);
-  const ownId = async (name: string) => String((await stack.ready(ROUTES, name)).status.id).split('/')[1];
-  const ownIds = (...names: string[]) => Promise.all(names.map(ownId));
-
-  test.for([
-    ['two routes that swap their paths', ['/b', '/a', '/c']],
-    ['three routes, of which each takes the path of the next', ['/b', '/c', '/a']],
-  ] as const)('%s', async ([, [one, two, three]]) => {
-    const [edge] = await edges('swap');
-    await stack.apply(route('a', 'swap', '/a'), route('b', 'swap', '/b'), route('c', 'swap', '/c'));
-    const ids = await ownIds('a', 'b', 'c');
-    await stack.apply(route('a', 'swap', one), route('b', 'swap', two), route('c', 'swap', three));
-    expect(await ownIds('a', 'b', 'c')).toEqual(ids);
-    expect((await matches(edge)).sort()).toEqual(ids.map((id, index) => [id, [one, two, three][index]]).sort());
-    const reasons = await Promise.all(['a', 'b', 'c'].map(async (name) => stack.events(name)));
-    expect(reasons.flat().map(({ reason }) => reason)).not.toContain('DriftCorrected');
-    await clear();
-  });
-
-  test('two routes that swap their edges', async () => {
-    const [left, right] = await edges('left', 'right');
-    await stack.apply(route('a', 'left', '/'), route('b', 'right', '/'));
-    const before = await ownIds('a', 'b');
-    await stack.apply(route('a', 'right', '/'), route('b', 'left', '/'));
-    await eventually(async () => {
-      const [a, b] = await ownIds('a', 'b');
-      expect(await matches(left)).toEqual([[b, '/']]);
-      expect(await matches(right)).toEqual([[a, '/']]);
-    });
-    expect(await ownIds('a', 'b')).not.toEqual(expect.arrayContaining(before));
-    await clear();
-  });
-
-  test('two edges, of different kinds, that swap some of their hostports', async () => {
-    const domain = (name: string) => object('ReservedDomain', name, { domain: `${name}.example.com` });
-    const at = (...names: string[]) => ({ hostports: names.map((name) => `${name}.example.com:443`) });
-    await stack.apply(...['one', 'two', 'three', 'four'].map(domain));
-    await stack.apply(object('HTTPSEdge', 'ports', at('one', 'two')), object('TLSEdge', 'ports', at('three', 'four')));
-    const of = [EDGES, TLS_EDGES];
-    const ids = await Promise.all(of.map(async (each) => (await stack.ready(each, 'ports')).status.id));
-    await stack.apply(object('HTTPSEdge', 'ports', at('one', 'three')), object('TLSEdge', 'ports', at('two', 'four')));
-    for (const each of of) await stack.ready(each, 'ports');
-    const found = [await client.httpsEdges.get(String(ids[0])), await client.tlsEdges.get(String(ids[1]))];
-    expect(found).toMatchObject([at('one', 'three'), at('two', 'four')]);
-    await clear();
-  });
-
-  test('nothing is given up for what a stranger has', async () => {
-    const [edge] = await edges('strange');
-    const theirs = await client.httpsEdgeRoutes(String(edge)).create({ match: '/theirs', match_type: 'path_prefix' });
-    await stack.apply(route('a', 'strange', '/a'), route('b', 'strange', '/b'));
-    const ids = await ownIds('a', 'b');
-    await stack.apply(route('a', 'strange', '/b'), route('b', 'strange', '/theirs'));
-    for (const name of ['a', 'b']) await stack.reason(ROUTES, name, 'Ready', 'Rejected');
-    for (const name of ['a', 'b']) await stack.reconciled(ROUTES, name);
-    expect(await matches(edge)).toEqual(
-      expect.arrayContaining([
-        [ids[0], '/a'],
-        [ids[1], '/b'],
-      ]),
-    );
-    await client.httpsEdgeRoutes(String(edge)).delete(theirs.id);
-    expect(await ownIds('a', 'b')).toEqual(ids);
     await clear();
   });
 });

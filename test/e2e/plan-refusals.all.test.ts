@@ -141,20 +141,6 @@ describe('plan refuses', () => {
     ]);
   });
 
-  test('says that it manages the modules of another owner than it is to observe', async () => {
-    const edges = ['one', 'other'].map((name) => object('TLSEdge', name, {}));
-    const modules = (name: string, more = {}) => object('TLSEdgeModules', 'mine', { tlsEdgeRef: { name }, ...more });
-    await given(...edges, modules('one'));
-    const moved = modules('other', { managementPolicy: 'Observe' });
-    const { code, stdout } = await plan([...edges, moved]);
-    expect(code).toBe(1);
-    const id = String((await stack.see(ours('tlsedges'), 'one')).status.id);
-    const managed = `the modules of ${id} are managed by this object: refer to that one as long as`;
-    expect(stdout).toContain(`! blocked TLSEdgeModules ${namespace}/mine (${managed}`);
-    const same = await plan([...edges, modules('one', { managementPolicy: 'Observe' })]);
-    expect(same.stdout).toMatch(/= no change TLSEdgeModules .*only observed/);
-  });
-
   test('says that another object claims the same, also if that is new and paused', async () => {
     const free = await stack.client.tlsEdges.create({});
     await given();

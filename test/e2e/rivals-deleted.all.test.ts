@@ -7,7 +7,7 @@ import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { deletionsOf, HOLD } from './deletions.ts';
 import { API_KEY, eventually, manifest, POLICIES, policy, startStack } from './stack.ts';
 
-const { paused: PAUSED, adopt: ADOPT } = ANNOTATION;
+const { adopt: ADOPT } = ANNOTATION;
 
 // Without a resync: who waits has to be woken.
 const stack = await startStack({ prefix: 'rivals' });
@@ -70,74 +70,28 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     return held;
   }
 
-  /** What the API was asked to delete meanwhile. */
-  async function deletions(meanwhile: () => Promise<unknown>) {
-    const linesBefore = stack.apiLogs.length;
-    await meanwhile();
-    return stack.apiLogs.slice(linesBefore).filter((line) => line.includes('"method":"DELETE"'));
-  }
+  test('they go with the first while the second lacks something, which sets its own once it is there', async () => {
+    const { first, second, after, changed, modules } = await holder();
+    const [ownerRef = ''] = Object.keys(changed.spec);
+    await declare(second, { [ownerRef]: changed.spec[ownerRef], ...LACKING[kind] });
+    await eventually(async () => expect((await stack.see(type, second)).ready?.reason).toMatch(/NotFound$/));
+    await stack.remove(type, first);
+    expect(await modules()).toBeUndefined();
+    await declare(second, changed.spec);
+    await stack.ready(type, second);
+    expect(await modules()).toMatchObject(after);
+    await stack.remove(type, second);
+    expect(await modules()).toBeUndefined();
+  });
 
-  describe('of which the second declares some, but has never been able to set them', () => {
-    const lacking = async ({ second, changed }: Awaited<ReturnType<typeof holder>>) => {
-      const [ownerRef = ''] = Object.keys(changed.spec);
-      await declare(second, { [ownerRef]: changed.spec[ownerRef], ...LACKING[kind] });
-      await eventually(async () => expect((await stack.see(type, second)).ready?.reason).toMatch(/NotFound$/));
-    };
-    const paused = async ({ second, changed }: Awaited<ReturnType<typeof holder>>) => {
-      await declare(second, changed.spec, { annotations: { [PAUSED]: 'true' } });
-      await stack.reason(type, second, 'Synced', 'Paused');
-    };
-
-    test.each([
-      ['as something is missing', lacking],
-      ['as it is paused', paused],
-    ])('%s, it has them once the first is deleted', async (_, apply) => {
-      const held = await holder();
-      const { first, second, ownerId, before, after, changed, modules } = held;
-      await apply(held);
-      expect(await deletions(() => stack.remove(type, first))).toEqual([]);
-      expect(await modules()).toMatchObject(before);
-      expect((await stack.see(type, second)).status.id).toBe(ownerId);
-      await declare(second, changed.spec, { annotations: {} });
-      await stack.ready(type, second);
-      expect(await modules()).toMatchObject(after);
-      await stack.remove(type, second);
-      expect(await modules()).toBeUndefined();
-    });
-
-    test('it has them once the first has moved, and deletes them with itself', async () => {
-      const held = await holder();
-      const { first, second, ownerId, before, elsewhere, modules } = held;
-      await lacking(held);
-      const move = async () => {
-        await declare(first, elsewhere.spec);
-        await stack.ready(type, first);
-        await eventually(async () => expect((await stack.see(type, first)).status.retiring).toBeUndefined());
-      };
-      expect(await deletions(move)).toEqual([]);
-      expect((await stack.see(type, second)).status.id).toBe(ownerId);
-      expect(await modules()).toMatchObject(before);
-      await stack.remove(type, second);
-      expect(await modules()).toBeUndefined();
-      await stack.remove(type, first);
-    });
-
-    test('nor had the operator seen it when the first was deleted', async () => {
-      const { first, second, another, before, modules } = await holder();
-      const meanwhile = async () => {
-        await declare(second, another.spec);
-        await askToDelete(type, first);
-      };
-      const handOver = async () => {
-        await stack.restart(meanwhile);
-        await gone(type, first);
-        await stack.ready(type, second);
-      };
-      expect(await deletions(handOver)).toEqual([]);
-      expect(await modules()).toMatchObject(before);
-      await stack.remove(type, second);
-      expect(await modules()).toBeUndefined();
-    });
+  test('the second has them once the first has moved, and deletes them with itself', async () => {
+    const { first, second, after, modules, elsewhere } = await rivals();
+    await declare(first, elsewhere.spec);
+    await stack.ready(type, second);
+    expect(await modules()).toMatchObject(after);
+    await stack.remove(type, second);
+    expect(await modules()).toBeUndefined();
+    await stack.remove(type, first);
   });
 
   test('the second keeps its own when the first, which was to move there, is deleted', async () => {

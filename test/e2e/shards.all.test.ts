@@ -91,31 +91,6 @@ describe('two operators', () => {
     await eventually(async () => expect(await stack.find(edges, 'shop')).toBeUndefined());
   });
 
-  test.for([
-    ['two routes swap their paths', ['/b', '/a']],
-    ['one of them asks for what the other gives up', ['/b', '/c']],
-  ] as const)('whose objects wait for each other come to an end: %s', async ([, [one, two]]) => {
-    const routes = { ...POLICIES, plural: 'httpsedgeroutes' };
-    const edge = await stack.client.httpsEdges.create({});
-    const route = (name: string, match: string) =>
-      labelled(
-        manifest({ name: 'HTTPSEdgeRoute' }, name, { edgeRef: { id: edge.id }, match, matchType: 'path_prefix' }),
-        name,
-      );
-    await stack.apply(route('odd', '/a'), route('even', '/b'));
-    const ids = async () => [
-      (await stack.ready(routes, 'odd')).status.id,
-      (await stack.ready(routes, 'even')).status.id,
-    ];
-    const before = await ids();
-    await stack.apply(route('odd', one), route('even', two));
-    expect(await ids()).toEqual(before);
-    const matches = await Array.fromAsync(stack.client.httpsEdgeRoutes(edge.id).list());
-    expect(matches.map(({ match }) => match).sort()).toEqual([one, two].sort());
-    await stack.remove(routes, 'odd', 'even');
-    await stack.client.httpsEdges.delete(edge.id);
-  });
-
   test('see the claims of the other', async () => {
     const { id } = await stack.client.ipPolicies.create({ description: 'theirs' });
     const adopting = (name: string, value: string) =>

@@ -96,7 +96,6 @@ export const EVENT_REASON = {
   driftCorrected: 'DriftCorrected',
   recreated: 'ExternalResourceGone',
   replaced: 'Replaced',
-  gaveWay: 'GaveWay',
   identityRestored: 'IdentityRestored',
   tokenReissued: 'TokenReissued',
   tokenRotated: 'TokenRotated',

@@ -4,9 +4,7 @@ import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ChangeHandler, ChangeOrigin, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { Claims } from '../managed/claims.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
-import { idsOf, waitShownBy } from '../managed/giving-way.ts';
 import { ownersOfChange } from '../managed/secrets/ownership.ts';
-import type { Waiting } from '../managed/waiting.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /**
@@ -44,28 +42,6 @@ export class EnqueueRivals implements ChangeHandler {
     for (const id of this.#claims.contestedBy(change)) {
       for (const key of this.#claims.concernedWith(id)) if (key !== change.key) this.#queue.add(key);
     }
-  }
-}
-
-/** Remembers what the objects wait for that other operators work on, and wakes those that wait for these. */
-export class FollowOthers implements ChangeHandler {
-  readonly #waiting: Waiting;
-  readonly #store: ObjectStore;
-  readonly #isOurs: (object: KubeObject) => boolean;
-
-  constructor(waiting: Waiting, store: ObjectStore, isOurs: (object: KubeObject) => boolean) {
-    this.#waiting = waiting;
-    this.#store = store;
-    this.#isOurs = isOurs;
-  }
-
-  onChange({ type, object }: ObjectChange): void {
-    if (this.#isOurs(object)) return;
-    const { uid } = object.metadata;
-    const wait = type === 'deleted' ? undefined : waitShownBy(object, () => this.#store.get(keyOf(object)));
-    if (wait) this.#waiting.set(uid, wait);
-    else this.#waiting.delete(uid);
-    this.#waiting.changed(idsOf({ object }));
   }
 }
 

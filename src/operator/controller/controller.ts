@@ -21,14 +21,13 @@ import { AttachedReconciler } from '../managed/attached.ts';
 import { Claims } from '../managed/claims.ts';
 import type { ConnectedKind } from '../managed/connected-kind.ts';
 import { type DnsEndpoints, isEdit, showsDnsPublished } from '../managed/dns-endpoint.ts';
-import { Losses } from '../managed/losses.ts';
 import type { ManagedMetrics } from '../managed/metrics.ts';
 import { ManagedReconciler } from '../managed/reconciler.ts';
 import { plannedWork } from '../managed/schedule.ts';
+import { ReissueBackoff } from '../managed/secrets/reissue-backoff.ts';
 import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { looksSettled } from '../managed/spec.ts';
-import type { Waiting } from '../managed/waiting.ts';
-import { EnqueueObject, EnqueueOwner, EnqueueRivals, FollowOthers } from './change-handlers.ts';
+import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
 import { EnqueueOwnersOfModules, EnqueueReferrers, enqueueAround, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { ObjectGauges } from './object-gauges.ts';
@@ -54,8 +53,6 @@ export interface ControllerOptions {
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user. */
   mayHandOutUserRights: boolean;
-  /** One for all kinds. */
-  waiting: Waiting;
   metrics: { kube: KubeMetrics; managed: ManagedMetrics; controller: ControllerMetrics };
   tracing?: Tracing | undefined;
   log: Logger;
@@ -99,8 +96,7 @@ export class Controller {
       metrics: options.metrics.managed,
       mayAdopt: options.mayAdopt,
       mayHandOutUserRights: options.mayHandOutUserRights,
-      waiting: options.waiting,
-      losses: new Losses(),
+      reissueBackoff: new ReissueBackoff(),
     };
     const reconciler = kind.isAttached ? new AttachedReconciler(access) : new ManagedReconciler(access);
     this.#workers = new Workers({
@@ -133,7 +129,6 @@ export class Controller {
     this.cache.addHandler(new IndexInputs(kind.name, kind.inputs, (object) => kind.membersOf(object)));
     this.cache.addHandler(this.#workers);
     this.cache.addHandler(new EnqueueRivals(this.#queue, claims));
-    this.cache.addHandler(new FollowOthers(options.waiting, store, options.isOurs));
   }
 
   get name(): string {

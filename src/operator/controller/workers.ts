@@ -10,7 +10,6 @@ import type { ManagedReconciler } from '../managed/reconciler.ts';
 import type { SpecTerms } from '../managed/spec-terms.ts';
 import type { ShownFailure } from '../managed/status.ts';
 import { reactionTo } from './failure-policy.ts';
-import { LateWrites } from './late-writes.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { SettledVersions } from './settled-versions.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -38,7 +37,6 @@ export class Workers implements ChangeHandler {
   readonly #logged = new Map<string, string>();
   /** How often in a row each key's version turned out to be stale. */
   readonly #stale = new Map<string, { version: string; times: number }>();
-  readonly #late = new LateWrites();
   #running: Promise<void>[] = [];
 
   constructor(options: WorkersOptions) {
@@ -115,10 +113,9 @@ export class Workers implements ChangeHandler {
       queue.forget(key);
       this.#logged.delete(key);
       this.#stale.delete(key);
-      const planned = [outcome.requeueAfterMs, this.#late.nextLookMs(key, outcome.object, performance.now())];
-      const due = planned.filter((ms) => ms !== undefined);
-      for (const ms of due) queue.addAfter(key, ms);
-      return due.length > 0 ? 'requeue_after' : 'success';
+      if (outcome.requeueAfterMs === undefined) return 'success';
+      queue.addAfter(key, outcome.requeueAfterMs);
+      return 'requeue_after';
     } catch (error) {
       return this.#failed(key, object, error, span);
     }
@@ -128,7 +125,6 @@ export class Workers implements ChangeHandler {
     const { queue, settled } = this.#options;
     settled.delete(key);
     const failure = classify(error, this.#options.termsOf(object));
-    this.#late.failed(key, object, failure, performance.now());
     const stale = this.#countStale(key, object, failure);
     const { retry, isError, show } = reactionTo(failure, { failures: queue.failures(key) + 1, stale });
     queue.addRateLimited(key, retry);
@@ -177,7 +173,6 @@ export class Workers implements ChangeHandler {
     settled.delete(key);
     this.#logged.delete(key);
     this.#stale.delete(key);
-    this.#late.forget(key);
     queue.drop(key);
   }
 }

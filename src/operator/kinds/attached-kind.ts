@@ -92,12 +92,6 @@ export function attachedKind(
         .array(z.string())
         .optional()
         .meta({ description: `The modules that the ${title} has.` }),
-      handedOver: z
-        .array(z.string())
-        .optional()
-        .meta({
-          description: `While this object is being deleted: each ${title} whose modules now belong to another object.`,
-        }),
     },
     memberNames: new Map(parts.flatMap(({ name, member, fields }) => [[name, member], ...memberNames(fields)])),
     rules,

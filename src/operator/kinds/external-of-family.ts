@@ -33,8 +33,6 @@ export interface ExternalOptions<Spec, R> {
   replaced?: readonly string[];
   /** Names of the fields that the service sets by itself as long as spec and resource are like this. */
   setByService?: ((spec: Spec, remote: R) => readonly string[]) | undefined;
-  /** The update that gives up what only one resource can have; undefined if there is nothing to give up. */
-  givenUp?: ((spec: Spec, remote: R) => Body | undefined) | undefined;
 }
 
 export function externalOfFamily<Spec extends object, R extends Remote>(
@@ -42,7 +40,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
   client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope' | 'whoami'>,
-  { replaced = [], setByService = () => [], givenUp = () => undefined }: ExternalOptions<Spec, R> = {},
+  { replaced = [], setByService = () => [] }: ExternalOptions<Spec, R> = {},
 ): External<Spec, R> {
   const atCreate = fields.filter(({ field }) => field.onCreate !== 'derived');
   const later = fields.filter(({ field }) => field.onCreate === 'derived');
@@ -71,11 +69,6 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     immutableChanges: (spec, remote) => differing(immutable, spec, remote),
     replacingChanges: (spec, remote) => differing(replacing, spec, remote),
     update,
-    async giveUp(remote, spec) {
-      const body = givenUp(spec, remote);
-      if (body) await calls.update(remote.id, body, { ifMatch: remote.etag });
-      return body !== undefined;
-    },
     delete: async (id) => (await ifExists(calls.delete(id).then(() => 'deleted' as const))) ?? 'not found',
     sight: async () => (access === 'owner' ? sightOf(await ifExists(client.whoami())) : 'everything'),
     all: (ids) => calls.list({}, ids),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
 import { guardable } from '../managed/guarding.ts';
-import { nestedCalls, partsOfId } from './nested-calls.ts';
+import { nestedCalls } from './nested-calls.ts';
 import { plainKind } from './plain-kind.ts';
 
 const hasBackend = z.object({ backendRef: z.unknown().refine(Boolean) });
@@ -14,10 +14,6 @@ export const httpsEdgeRouteKind = plainKind(httpsEdgeRoute, {
   replaced: ['edge_id'],
   spec: guardable,
   unserved: (spec, route) => (hasBackend.safeParse(spec).success && !route?.backend ? ['backendRef'] : []),
-  givenUp: (_, { id, match }) => {
-    const nowhere = `/.moving/${partsOfId(id).own}`;
-    return match === nowhere ? undefined : { match: nowhere };
-  },
   columns: ['edge_id', 'match', 'backend_id'],
   wideColumns: ['match_type'],
 });

@@ -1,12 +1,10 @@
 /** `HTTPSEdge`: where HTTPS is served. */
 import { httpsEdge } from '../../resources/https-edge.ts';
-import { hostportsGivenUp } from './hostports.ts';
 import { plainKind } from './plain-kind.ts';
 
 export const httpsEdgeKind = plainKind(httpsEdge, {
   kind: 'HTTPSEdge',
   shortNames: ['hedge'],
   calls: (client) => client.httpsEdges,
-  givenUp: hostportsGivenUp,
   columns: ['hostports'],
 });

@@ -8,7 +8,7 @@ import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import type { External, Remote } from '../managed/external.ts';
 import { type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
 import { columnOf, ID_COLUMN, WIDE } from './columns.ts';
-import { type Body, externalOfFamily, type FamilyCalls } from './external-of-family.ts';
+import { externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import { type Family, type FamilyField, familyFields, isDeclarable, memberNames, specialty } from './family-fields.ts';
 import { type About, immutabilityRules, isShownOnly, specFromFamily, statusFromFamily } from './spec-from-family.ts';
 import { statusValueOf } from './spelling.ts';
@@ -52,11 +52,6 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   replaced?: readonly ((keyof F & string) | 'edge_id')[];
   /** Names of the fields that the service sets itself for this spec and resource. */
   setByService?: (spec: SpecOf<Own>, remote: V) => readonly (keyof F & string)[];
-  /**
-   * The update that releases values that only one resource can have and that the spec does not (or no longer) have, so
-   * that another resource can take them; undefined if there are none.
-   */
-  givenUp?: (spec: SpecOf<Own>, remote: V) => Body | undefined;
   /** Fields that `expand` takes from other members of the spec, and where, for messages about them. */
   given?: { readonly [Name in keyof F]?: string };
   /** The fields' members from those of the spec, where they are declared in another form. */
@@ -112,7 +107,7 @@ export function plainKind<
     wideColumns = [],
     ...own
   } = options;
-  const { calls, chosenByService, remarks, setByService, givenUp, expand, external, spec = {}, status, ...added } = own;
+  const { calls, chosenByService, remarks, setByService, expand, external, spec = {}, status, ...added } = own;
   const ownSpec: z.ZodRawShape = spec;
   const fields = familyFields(family, omit);
   const givenIn = new Map<string, string>(Object.entries(given));
@@ -141,7 +136,6 @@ export function plainKind<
       const direct = externalOfFamily<SpecOf<Own>, V>(family, fields, calls(client), client, {
         replaced,
         setByService,
-        givenUp,
       });
       const plain = expand ? expanded(direct, expand, places) : direct;
       // Without `external`, R is V.
@@ -178,7 +172,6 @@ function expanded<Spec, R extends Remote>(
     immutableChanges: (spec, remote) => placed(direct.immutableChanges(expand(spec), remote)),
     replacingChanges: (spec, remote) => placed(direct.replacingChanges(expand(spec), remote)),
     update: (remote, spec) => direct.update(remote, expand(spec)),
-    giveUp: async (remote, spec) => (await direct.giveUp?.(remote, expand(spec))) ?? false,
   };
 }
 

@@ -127,11 +127,11 @@ export class LeaderElection {
       const begun = performance.now();
       const attempt = await Promise.race([this.#tryOnce(), delay(Math.max(0, left), undefined, { ref: false })]);
       if (attempt === 'held') renewedAt = begun;
-      const isAnothers = attempt === 'held by another';
-      if (!isAnothers && performance.now() - renewedAt < renewDeadlineMs) continue;
+      const belongsToAnother = attempt === 'held by another';
+      if (!belongsToAnother && performance.now() - renewedAt < renewDeadlineMs) continue;
       this.#leading = false;
       log.error(
-        `lost leadership: ${isAnothers ? 'another process holds the Lease' : 'could not renew the Lease in time'}`,
+        `lost leadership: ${belongsToAnother ? 'another process holds the Lease' : 'could not renew the Lease in time'}`,
       );
       onLost();
       return;

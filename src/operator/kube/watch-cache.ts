@@ -72,11 +72,6 @@ export class WatchCache {
     this.#emit(this.store.put(this.#keep(written)), 'own');
   }
 
-  /** Stores what somebody else has written, and this process has come upon before the watch brought it. */
-  observeFound(found: KubeObject): void {
-    this.#emit(this.store.put(this.#keep(found)), 'watch');
-  }
-
   /** Removes an object that this process deleted. */
   observeDelete(deleted: KubeObject): void {
     this.#emit(this.store.remove(deleted), 'own');

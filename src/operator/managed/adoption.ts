@@ -2,10 +2,10 @@
 import { ANNOTATION } from '../contract/names.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
-import { observeSurely } from './absence.ts';
 import { Blocked, type CreateScope, mustBeChangeable } from './external.ts';
 import { type Identity, isBegun, mayAdopt, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
+import { observeVisible } from './not-found.ts';
 import { rotationHandled } from './rotation.ts';
 import type { ManagedSpec } from './spec.ts';
 
@@ -17,7 +17,7 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   if (id === undefined) return;
   mustBeId(managed, id);
   const { external } = managed.kind;
-  const remote = await observeSurely(managed, { id, generation: 0 });
+  const remote = await observeVisible(managed, { id, generation: 0 });
   if (!remote) {
     // Perhaps it was adopted once, and the object creates the resource that replaces it.
     if (isBegun(readIdentity(managed.object))) return;

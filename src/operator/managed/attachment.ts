@@ -1,10 +1,12 @@
-/** Which resource the settings of an object belong to, as its annotations and its status record it. */
+/** Which resource the modules of an object belong to, as its annotations and its status record it. */
+import type { KubeObject } from '../kube/kube-object.ts';
 import { type Identity, identityInStatus, readIdentity } from './identity.ts';
+import { resourceIdOf } from './inputs/inputs.ts';
 import type { ManagedObject } from './managed-object.ts';
 import { mayRetire } from './rivals.ts';
-import { hasFinalizer, readStatus, shownIdentity } from './spec.ts';
+import { hasFinalizer, isDeleting, readPolicies, readStatus, shownIdentity } from './spec.ts';
 
-/** Records the owner in the annotations, which also claims it, and the one before it as superseded. */
+/** Records the owner in the annotations, which claims its modules, and the owner before it as superseded. */
 export async function ensureAttachedTo(managed: ManagedObject, ownerId: string): Promise<void> {
   const { object } = managed;
   const recorded = readIdentity(object);
@@ -20,7 +22,7 @@ const NOTHING_CREATED = { resources: [], nextSequence: 1 };
 
 const isListed = ({ retiring }: Identity, id: string) => retiring.some((entry) => entry.id === id);
 
-/** What is listed as superseded once the object belongs to another owner. Going back to one takes it off the list. */
+/** The list of superseded owners once the object belongs to another owner, which is taken off the list. */
 export function supersededBy(ownerId: string, { externalId, retiring }: Identity, now: Date): Identity['retiring'] {
   const before = externalId === undefined ? [] : [{ id: externalId, generation: 0, after: now.toISOString() }];
   const others = retiring.filter(({ id }) => id !== externalId);
@@ -28,8 +30,8 @@ export function supersededBy(ownerId: string, { externalId, retiring }: Identity
 }
 
 /**
- * Records the owner in the status, too, before anything is set there: annotations that somebody has edited since must
- * not make the operator delete the settings of a stranger. From then on the object has the settings, and nobody else.
+ * Records the owner in the status, too, before any modules are set there. From then on the object manages them. Annotations
+ * alone would not do: somebody may edit them, and the operator would delete modules that the object has never set.
  */
 export async function ensureOwnerShown(managed: ManagedObject): Promise<void> {
   const identity = readIdentity(managed.object);
@@ -40,11 +42,28 @@ export async function ensureOwnerShown(managed: ManagedObject): Promise<void> {
   await managed.patchStatus({}, before === undefined ? shown : { ...shown, observedGeneration: undefined });
 }
 
-/** After a wipe or a restore, while nothing says that another object has them: before a failure shows there instead. */
+/** Shows the owner again after a restore, which loses the status. Must come before a failure is shown there. */
 export async function restoreOwnerShown(managed: ManagedObject): Promise<void> {
   const { object, claims } = managed;
   const { externalId } = readIdentity(object);
   if (externalId === undefined || readStatus(object).conditions || shownIdentity(object)) return;
   const isBelieved = managed.mayAdopt || claims.isClaimedBy(object, externalId);
   if (isBelieved && !claims.rivalOf(object)) await ensureOwnerShown(managed);
+}
+
+/**
+ * Whether the modules are deleted together with their owner, the route or edge that they belong to. They guard it until
+ * then: deleted first, they would leave a protected route open to everybody for its last moments.
+ */
+export function goesWithOwner({ kind, object }: ManagedObject, ownerId: string): boolean {
+  if (!kind.isAttached) return false;
+  return kind.inputs.targetsOf(kind.name, object).some((owner) => {
+    if (readIdentity(owner).retiring.some(({ id }) => id === ownerId)) return true;
+    return resourceIdOf(owner) === ownerId && isDeleting(owner) && isDeletedWithObject(owner);
+  });
+}
+
+function isDeletedWithObject(object: KubeObject): boolean {
+  const { managementPolicy, deletionPolicy } = readPolicies(object);
+  return managementPolicy === 'Manage' && deletionPolicy === 'Delete';
 }

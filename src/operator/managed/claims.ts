@@ -1,19 +1,18 @@
 /**
  * Which object manages which remote resource. Several objects may claim one id, by managing it or by naming it in an
  * annotation. The one that manages it goes before those that only name it, and the older before the younger; the others
- * are blocked until it gives up its claim. What was created for an object itself is its own, whoever else claims it. What
- * an object has superseded, it manages until it has deleted or left it: it may take it back.
+ * are blocked until it gives up its claim. What was created for an object is always its own. An object manages what it
+ * has superseded until it has deleted or left it.
  *
- * Modules of a resource are also declared: by every object whose spec refers to it. An annotation alone claims none, and
- * who has them leaves them to another that declares some (succession.ts).
+ * An annotation alone does not claim the modules of a resource: the spec has to refer to that resource, too.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { ConnectedKind } from './connected-kind.ts';
-import { claimOf, knows, readIdentity } from './identity.ts';
+import { claimedId, knows, readIdentity } from './identity.ts';
 import { KeyIndex, statesOf } from './key-index.ts';
-import { isDeleting, isFinalized, type ManagedSpec, readStatus, shownIdentity } from './spec.ts';
+import { isFinalized, type ManagedSpec, readStatus, shownIdentity } from './spec.ts';
 
 export interface Claim {
   id: string;
@@ -21,11 +20,7 @@ export interface Claim {
   isConfirmed: boolean;
 }
 
-type AttachedPart = Pick<
-  ConnectedKind,
-  'isAttached' | 'belongsTo' | 'mayBelong' | 'ownerIdOf' | 'ownerKeyIn' | 'ownerKeysOf'
->;
-type ClaimingKind = Pick<ConnectedKind, 'membersOf'> & Partial<AttachedPart>;
+type ClaimingKind = Pick<ConnectedKind, 'membersOf'> & Partial<Pick<ConnectedKind, 'isAttached' | 'belongsTo'>>;
 
 /** Indexes the objects of one kind by the id that they claim; must be the first handler of their cache. */
 export class Claims implements ChangeHandler {
@@ -33,10 +28,8 @@ export class Claims implements ChangeHandler {
   readonly #store: ObjectStore;
   readonly #mayAdopt: (namespace: string) => boolean;
   readonly #concerned = new KeyIndex((object) => this.#idsConcerning(object));
-  /** Of attached kinds, by what the spec names as the owner. */
-  readonly #declaring = new KeyIndex((object) => someOf(this.#kind.ownerKeyIn?.(object)));
 
-  /** @param mayAdopt where a claim counts that no reconcile has confirmed, and nothing but an annotation makes */
+  /** @param mayAdopt whether a claim counts in the namespace that only an annotation makes */
   constructor(kind: ClaimingKind, store: ObjectStore, mayAdopt: (namespace: string) => boolean = () => true) {
     this.#kind = kind;
     this.#store = store;
@@ -45,64 +38,34 @@ export class Claims implements ChangeHandler {
 
   /** The object that goes before `object` in claiming the same id. */
   rivalOf(object: KubeObject): KubeObject | undefined {
-    const id = claimIn(object)?.id;
+    const id = currentClaim(object)?.id;
     return id === undefined ? undefined : this.rivalFor(id, object);
   }
 
-  /** The object that goes before `object` in claiming the id, which that may have superseded. */
+  /** The object that goes before `object` in claiming the id, which `object` may have superseded. */
   rivalFor(id: string, object: KubeObject): KubeObject | undefined {
-    const claimOf = (each: KubeObject) => this.claimTo(id, each);
-    return this.#managingClaimants(id).find((other) => goesBefore(other, object, claimOf));
+    const claimOfEach = (each: KubeObject) => this.claimOn(id, each);
+    return this.#managingClaimants(id).find((other) => goesBefore(other, object, claimOfEach));
   }
 
-  /** What the object claims of the id. */
-  claimTo(id: string, object: KubeObject): Claim | undefined {
+  /** The claim of the object on the id. */
+  claimOn(id: string, object: KubeObject): Claim | undefined {
     return this.#claimsOf(object).findLast((claim) => claim.id === id);
   }
 
-  /**
-   * Whether an object other than this one claims the id, and will look after what it has. Of two that have both superseded
-   * it, one does.
-   */
-  isClaimedByAnother(id: string, object: KubeObject): boolean {
-    const rival = this.rivalFor(id, object);
-    return this.othersClaiming(id, object).some((other) => other === rival || !this.#supersededIn(other).includes(id));
-  }
-
-  /** The objects other than this one that claim the id. */
-  othersClaiming(id: string, { metadata }: KubeObject): KubeObject[] {
-    return this.#managingClaimants(id).filter((other) => other.metadata.uid !== metadata.uid);
-  }
-
-  /** The other objects that may have the modules of the resource after this one, the first of them before the others. */
-  heirsOf(id: string, object: KubeObject): KubeObject[] {
-    const owners = [...(this.#kind.ownerKeysOf?.(id) ?? []), ...someOf(this.#kind.ownerKeyIn?.(object))];
-    const declaring = owners.flatMap((owner) => this.#declaring.keysOf(owner));
-    const keys = new Set([...this.concernedWith(id), ...declaring]);
-    const heirs = [...keys]
-      .flatMap((key) => this.#store.get(key) ?? [])
-      .filter((each) => this.isHeir(each, id, object));
-    // Those that have yet to claim them lack something else, perhaps.
-    const claimOf = (each: KubeObject) => this.claimTo(id, each);
-    const inOrder = (a: KubeObject, b: KubeObject) =>
-      Number(goesBefore(b, a, claimOf)) - Number(goesBefore(a, b, claimOf));
-    return heirs.sort((a, b) => Number(this.isClaimedBy(b, id)) - Number(this.isClaimedBy(a, id)) || inOrder(a, b));
-  }
-
-  /** Whether the other would look after the modules of the resource that the object has: it declares some, and stays. */
-  isHeir(other: KubeObject, id: string, object: KubeObject): boolean {
-    if (other.metadata.uid === object.metadata.uid || isDeleting(other)) return false;
-    if (!isManaging(this.#kind.membersOf(other))) return false;
-    return this.isConfirmed(other, id) || this.#declares(other, id) || this.#refersLike(other, id, object);
+  /** Whether an object other than this one claims the id. */
+  isClaimedByAnother(id: string, { metadata }: KubeObject): boolean {
+    return this.#managingClaimants(id).some((other) => other.metadata.uid !== metadata.uid);
   }
 
   /** Whether the object claims the id, and manages what it claims. */
   isClaimedBy(object: KubeObject, id: string): boolean {
-    const claim = this.claimTo(id, object);
+    const claim = this.claimOn(id, object);
     if (!claim || !this.#counts(id, object)) return false;
     if (claim.isConfirmed) return true;
-    // Of modules, the spec has to say so, too.
-    return this.#kind.isAttached ? this.#declares(object, id) : this.#isGranted(object);
+    const mayAdopt = this.#mayAdopt(object.metadata.namespace ?? '');
+    // An annotation alone does not claim modules.
+    return this.#kind.isAttached ? (this.#kind.belongsTo?.(object, id, mayAdopt) ?? false) : mayAdopt;
   }
 
   /** Keys of the objects that claim the id, or show it to those that refer to them. */
@@ -110,7 +73,7 @@ export class Claims implements ChangeHandler {
     return this.#concerned.keysOf(id);
   }
 
-  /** The ids that others may claim, or no longer, since the change. */
+  /** The ids on which a claim has appeared, changed or gone. */
   contestedBy(change: ObjectChange): string[] {
     const { before, after } = statesOf(change);
     const had = new Map(before && this.#countedClaimsOf(before));
@@ -121,7 +84,6 @@ export class Claims implements ChangeHandler {
 
   onChange(change: ObjectChange): void {
     this.#concerned.onChange(change);
-    if (!this.#declaresTheSame(change)) this.#declaring.onChange(change);
   }
 
   #declaresTheSame(change: ObjectChange): boolean {
@@ -131,51 +93,21 @@ export class Claims implements ChangeHandler {
     return isDeepStrictEqual(previous.spec, object.spec);
   }
 
-  /** Whether a reconcile has confirmed that the object has what the id stands for. */
-  isConfirmed(object: KubeObject, id: string): boolean {
-    return this.claimTo(id, object)?.isConfirmed ?? false;
-  }
-
-  #declares(object: KubeObject, id: string): boolean {
-    return this.#kind.belongsTo?.(object, id, this.#isGranted(object)) ?? false;
-  }
-
-  /**
-   * Whether both refer by name to what nothing is known of, which the object claims. Of all else that it has or had, the ids
-   * tell whose it is.
-   */
-  #refersLike(other: KubeObject, id: string, object: KubeObject): boolean {
-    const [key, wanted] = [other, object].map((each) => this.#kind.ownerKeyIn?.(each));
-    if (key === undefined || key !== wanted || claimIn(object)?.id !== id) return false;
-    const isGranted = this.#isGranted(other);
-    if (this.#kind.ownerIdOf?.(other, isGranted) !== undefined) return false;
-    return this.#kind.mayBelong?.(other, isGranted) ?? false;
-  }
-
-  /** Whether its annotations and its ids count. */
-  #isGranted({ metadata }: KubeObject): boolean {
-    return this.#mayAdopt(metadata.namespace ?? '');
-  }
-
-  /** What is superseded comes last: it counts, whatever the annotations name. Modules are handed over instead. */
+  /** Superseded resources come last: they count, whatever the annotations name. */
   #claimsOf(object: KubeObject): Claim[] {
-    return [...someOf(claimIn(object)), ...this.#supersededIn(object).map((id) => ({ id, isConfirmed: true }))];
+    return [...someOf(currentClaim(object)), ...supersededIn(object).map((id) => ({ id, isConfirmed: true }))];
   }
 
-  #supersededIn(object: KubeObject): string[] {
-    return this.#kind.isAttached ? [] : supersededIn(object);
-  }
-
-  /** Whether the claim can make the object a rival: one that only observes manages at most what it has superseded. */
+  /** Whether the claim counts. An object that only observes manages at most what it has superseded. */
   #counts(id: string, object: KubeObject): boolean {
-    return isManaging(this.#kind.membersOf(object)) || this.#supersededIn(object).includes(id);
+    return isManaging(this.#kind.membersOf(object)) || supersededIn(object).includes(id);
   }
 
   #countedClaimsOf(object: KubeObject): [string, string][] {
     return this.#claimsOf(object).map(({ id, isConfirmed }) => [id, `${this.#counts(id, object)} ${isConfirmed}`]);
   }
 
-  /** What it claims and what it shows, which an object that is being replaced does for others yet. */
+  /** What the object claims, and what its status shows to objects that refer to it. */
   #idsConcerning(object: KubeObject): string[] {
     if (isFinalized(object)) return [];
     return [...new Set([...this.#claimsOf(object).map(({ id }) => id), ...someOf(readStatus(object).id)])];
@@ -187,17 +119,20 @@ export class Claims implements ChangeHandler {
   }
 }
 
-/** The claim of the object: what its status shows, unless that is superseded; else what its annotations name. */
-export function claimIn(object: KubeObject): Claim | undefined {
+/**
+ * The claim of the object on its current resource: the one that its status shows, unless it is superseded, or else the one
+ * that its annotations name.
+ */
+export function currentClaim(object: KubeObject): Claim | undefined {
   if (isFinalized(object)) return undefined;
   const shown = shownIdentity(object)?.externalId;
   const isSuperseded = readIdentity(object).retiring.some(({ id }) => id === shown);
   if (shown !== undefined && !isSuperseded) return { id: shown, isConfirmed: true };
-  const named = claimOf(object);
+  const named = claimedId(object);
   return named === undefined ? undefined : { id: named, isConfirmed: false };
 }
 
-/** What the object has superseded, and not yet deleted or left. What only its annotations list is not believed. */
+/** What the object has superseded, and not yet deleted or left. Entries that the status does not show are not believed. */
 export function supersededIn(object: KubeObject): string[] {
   const { retiring } = readIdentity(object);
   const shown = retiring.length > 0 && !isFinalized(object) ? shownIdentity(object) : undefined;
@@ -206,14 +141,14 @@ export function supersededIn(object: KubeObject): string[] {
 
 const someOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
 
-/** Objects that only observe are nobody's rival: there may be any number. One whose policy is invalid may manage. */
+/** Any number of objects may observe a resource. An object whose policy is invalid counts as managing. */
 const isManaging = ({ managementPolicy }: Pick<ManagedSpec, 'managementPolicy'>) => managementPolicy !== 'Observe';
 
-/** The order of the claimants of one id: who manages it, who names it, who does neither. */
-export function goesBefore(a: KubeObject, b: KubeObject, claimOf = claimIn): boolean {
+/** Whether `a` goes before `b`: a confirmed claim before one that is not, any claim before none, then the older object. */
+export function goesBefore(a: KubeObject, b: KubeObject, claimOfEach = currentClaim): boolean {
   if (a.metadata.uid === b.metadata.uid) return false;
   const [rankA, rankB] = [a, b].map((object) => {
-    const claim = claimOf(object);
+    const claim = claimOfEach(object);
     return claim ? Number(claim.isConfirmed) : -1;
   });
   return rankA === rankB ? isOlder(a, b) : Number(rankA) > Number(rankB);

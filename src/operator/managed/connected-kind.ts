@@ -5,16 +5,15 @@ import { REASON } from '../contract/reasons.ts';
 import type { ResourceType } from '../kube/kube-api.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { type Delivery, type External, type Finding, mayExist, type Remote } from './external.ts';
-import { claimOf } from './identity.ts';
+import { claimedId } from './identity.ts';
 import { inputsOf, isReference, isSource, Reference } from './inputs/input.ts';
 import { type Inputs, resourceIdOf } from './inputs/inputs.ts';
-import { targetOf } from './inputs/reference-index.ts';
 import type { UsedReference } from './inputs/used-inputs.ts';
 import type { AnyKind } from './kind.ts';
 import { earliest } from './schedule.ts';
 import type { SecretAccess } from './secrets/secret-access.ts';
 import { SecretDelivery } from './secrets/secret-delivery.ts';
-import { type ManagedSpec, readOwner, readStatus } from './spec.ts';
+import { type ManagedSpec, readStatus } from './spec.ts';
 import { NO_TERMS, type SpecTerms } from './spec-terms.ts';
 
 export class ConnectedKind {
@@ -39,50 +38,19 @@ export class ConnectedKind {
     this.isAttached = declared.owner !== undefined;
   }
 
-  /** For modules: the owner that the object names, as an index has it, whether or not it exists. */
-  ownerKeyIn(object: KubeObject): string | undefined {
-    const owner = this.#ownerIn(object);
-    return owner instanceof Reference ? targetOf({ input: owner }, object.metadata.namespace ?? '') : owner;
-  }
-
-  /**
-   * For modules: whether the object may refer to the owner that it names.
-   * @param isGranted whether its namespace may name resources by their ids
-   */
-  mayBelong(object: KubeObject, isGranted: boolean): boolean {
-    const owner = this.#ownerIn(object);
-    return owner instanceof Reference ? this.inputs.mayReferTo(this.name, object, owner) : isGranted;
-  }
-
   /**
    * For modules: whether the owner that the object names has the id, and the object may refer to it.
-   * @param isGranted whether its namespace may name resources by their ids, in specs and in annotations
+   * @param mayNameIds whether its namespace may name resources by their ids, in specs and in annotations
    */
-  belongsTo(object: KubeObject, id: string, isGranted: boolean): boolean {
-    return this.mayBelong(object, isGranted) && this.ownerIdOf(object, isGranted) === id;
-  }
-
-  /** For modules: the id of the owner that the object names; undefined while it is unknown. */
-  ownerIdOf(object: KubeObject, isGranted: boolean): string | undefined {
-    const owner = this.#ownerIn(object);
-    if (!(owner instanceof Reference)) return owner;
+  belongsTo(object: KubeObject, id: string, mayNameIds: boolean): boolean {
+    const owner = this.declared.owner?.givenIn(this.membersOf(object));
+    if (!(owner instanceof Reference)) return mayNameIds && owner === id;
+    if (!this.inputs.mayReferTo(this.name, object, owner)) return false;
     const { namespace = object.metadata.namespace, name } = owner;
     const target = this.inputs.peer(owner.kind)?.store.get(`${namespace}/${name}`);
-    const shown = target && resourceIdOf(target);
-    // Restored without its status, the owner has yet to show what its annotations name.
-    return shown ?? (target && isGranted ? claimOf(target) : undefined);
-  }
-
-  /** For modules: the keys by which objects may name the owner that has the id. */
-  ownerKeysOf(id: string): string[] {
-    const { kind } = this.declared.owner ?? {};
-    const objects = (kind !== undefined && this.inputs.peer(kind)?.concernedWith?.(id)) || [];
-    return [id, ...objects.map((key) => `${kind}/${key}`)];
-  }
-
-  #ownerIn(object: KubeObject): string | Reference | undefined {
-    const owner = this.declared.owner?.givenIn(this.membersOf(object));
-    return owner instanceof Reference || typeof owner === 'string' ? owner : undefined;
+    if (!target) return false;
+    // An owner that was restored without its status does not show its id yet, but its annotations name it.
+    return (resourceIdOf(target) ?? (mayNameIds ? claimedId(target) : undefined)) === id;
   }
 
   /** What the object refers to, by name. */
@@ -107,13 +75,6 @@ export class ConnectedKind {
   /** The ids that the object's references stand for now; undefined if one of them cannot be resolved. */
   referencesOf(object: KubeObject): UsedReference[] | undefined {
     return this.inputs.referencesOf(this.name, object, this.specIfValid(object));
-  }
-
-  /** The owner that the spec names, by id or by reference; undefined if it names none. */
-  ownerNamedBy(object: KubeObject): { id: string | undefined } | undefined {
-    return readOwner(this.specIfValid(object) ?? object.spec, (ownerRef) =>
-      this.inputs.fromCaches(this.name, object, ownerRef, []),
-    );
   }
 
   /** In which terms to report what the API says about the object's resource. */

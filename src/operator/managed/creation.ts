@@ -1,11 +1,11 @@
 /** Creating the remote resource exactly once, however often the attempt is interrupted. */
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON } from '../contract/reasons.ts';
-import { observeSurely } from './absence.ts';
 import { type Remote, StaleObject } from './external.ts';
 import { guarded } from './guarding.ts';
 import { type Identity, idempotencyOf, readIdentity, renumbered } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
+import { observeVisible } from './not-found.ts';
 import { recoverIdentity } from './recovery.ts';
 import { changedForGood, type FoundRemote, lost, mustBeDeliverable, supersede } from './replacement.ts';
 import type { ManagedSpec } from './spec.ts';
@@ -77,7 +77,7 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
     // Of what lives inside another resource, the error has no whole id; what was created in the scope has.
     if (earlier && !external.isId(earlier.id)) return 'refused';
     // An earlier attempt created it from an older spec. What is recorded as created is what the spec asks for.
-    const remote = earlier && (await observeSurely(managed, { id: earlier.id, generation: identity.generation }));
+    const remote = earlier && (await observeVisible(managed, { id: earlier.id, generation: identity.generation }));
     if (!remote) throw error;
     if (external.replacingChanges(spec, remote).length > 0) return remote;
     const { spec: allowed } = await guarded(managed, spec, remote);

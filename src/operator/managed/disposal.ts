@@ -1,30 +1,29 @@
 /** Deleting remote resources: superseded ones, and all of them when the object is deleted. */
 import { ApiError } from '../../client/errors.ts';
 import { EVENT_REASON, REASON } from '../contract/reasons.ts';
-import { deleteSurely } from './absence.ts';
+import { goesWithOwner } from './attachment.ts';
 import { Blocked, type Remote } from './external.ts';
-import { goesWithOwner } from './going-along.ts';
 import { isServing } from './guarding.ts';
 import { dueForRetirement, type Identity, isBegun, knows, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
+import { deleteVisible } from './not-found.ts';
 import { isCreatedIn } from './rivals.ts';
 import { earliest } from './schedule.ts';
 import { isUnfinished, shownIdentity } from './spec.ts';
-import { handedOver } from './succession.ts';
 
-/** When to try again to delete a superseded resource that cannot go yet. */
+/** The pause before a superseded resource that could not be deleted is tried again. */
 const RETRY_MS = { first: 60_000, last: 3_600_000 };
 
-/** The longer something outside the cluster holds on to it, of which nothing tells, the longer the pause. */
+/** The longer the API refuses the deletion, the longer the pause: nothing reports when the last reference is gone. */
 export function retryAfter(heldSince: Date, now: Date): Date {
   const pause = (now.getTime() - heldSince.getTime()) / 2;
   return new Date(now.getTime() + Math.min(Math.max(pause, RETRY_MS.first), RETRY_MS.last));
 }
 
 /**
- * Deletes the superseded resources that are due, unless their successor is yet to be recorded; returns when the next one
- * is due. What cannot go yet is kept for later: it must not keep its successor from being looked after.
- * @param successor as it was last seen; without it, it is looked at if it matters
+ * Deletes the superseded resources that are due; returns when the next one is due. One that cannot be deleted yet is kept
+ * for later, so that it does not hold up its successor.
+ * @param successor as it was last observed; if missing, it is observed when needed
  */
 export async function retireSuperseded(
   managed: ManagedObject,
@@ -33,17 +32,15 @@ export async function retireSuperseded(
 ): Promise<Date | undefined> {
   const identity = readIdentity(managed.object);
   const { due, later } = dueForRetirement(identity, now);
-  // A stale cache could list what was taken back since.
+  // A stale cache could list a resource that has become current again.
   if (due.length > 0) await managed.mustBeNewest();
-  const goingAlong = due.filter(({ id }) => goesWithOwner(managed, id));
-  const inQuestion = due.filter((entry) => !goingAlong.includes(entry));
-  const left = [...goingAlong, ...(await claimedByAnother(managed, inQuestion))];
+  const left = await leftToOthers(managed, due);
   const needed = due.length > 0 ? await neededStill(managed, identity, successor) : [];
   const kept: Retiring[] = [];
   const retries: Date[] = [];
   for (const entry of due.filter((each) => !left.includes(each))) {
     const isNeeded = needed.includes(entry.id);
-    const refusal = isNeeded ? undefined : await refusalOf(deleteSurely(managed, entry));
+    const refusal = isNeeded ? undefined : await refusalOf(deleteVisible(managed, entry));
     if (!isNeeded && !refusal) continue;
     kept.push(entry);
     retries.push(refusal ? retryAfter(new Date(entry.after), now) : new Date(now.getTime() + RETRY_MS.first));
@@ -55,17 +52,16 @@ export async function retireSuperseded(
   if (deleted.length + left.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
   const reason = managed.kind.delivery?.handout.isOneTime ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
   if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${namesOf(managed, deleted)}`);
-  managed.waiting.changed(deleted);
   return [...retries, ...later.map(({ after }) => new Date(after))].reduce<Date | undefined>(earliest, undefined);
 }
 
 /**
- * What was not created for the object, and is another object's by now: it is left to that. Where nothing may be adopted,
- * also what only the annotation names.
+ * The resources that are left to another object, which claims them: those that were not created for this one. Where nothing
+ * may be adopted, also those that only the annotation names. Modules are left to their owner if that is deleted, too.
  */
-async function claimedByAnother(managed: ManagedObject, entries: readonly Retiring[]) {
+async function leftToOthers(managed: ManagedObject, entries: readonly Retiring[]) {
   const { object, kind, claims, mayAdopt } = managed;
-  if (kind.isAttached) return handedOver(managed, entries);
+  if (kind.isAttached) return entries.filter(({ id }) => goesWithOwner(managed, id));
   const inQuestion = mayAdopt ? entries.filter(({ id }) => claims.isClaimedByAnother(id, object)) : entries;
   if (inQuestion.length === 0) return inQuestion;
   const scope = await kind.external.scope(object.metadata.uid);
@@ -74,8 +70,8 @@ async function claimedByAnother(managed: ManagedObject, entries: readonly Retiri
 }
 
 /**
- * What must not go before its successor is in its place: what is being replaced, those to which other objects have yet to
- * stop referring, and those whose tokens are in use.
+ * The resources that must not be deleted yet: those that are being replaced, those that other objects still refer to, and
+ * those whose tokens are in use.
  */
 async function neededStill(managed: ManagedObject, identity: Identity, successor?: Remote): Promise<string[]> {
   const { object, kind } = managed;
@@ -84,20 +80,20 @@ async function neededStill(managed: ManagedObject, identity: Identity, successor
   return [...replaced, ...followed, ...((await kind.delivery?.stored(object)) ?? [])];
 }
 
-/** By what it is, not by what the status says, which a failure overwrites and a crash leaves as it was. */
+/** Whether the successor serves. The resource tells: the status may show a later failure, or be from before a crash. */
 async function isInPlace(managed: ManagedObject, { externalId }: Identity, successor?: Remote): Promise<boolean> {
   const { kind } = managed;
   if (externalId === undefined || !kind.declared.unserved) return externalId !== undefined;
   return isServing(managed, successor ?? (await kind.external.observe(externalId)));
 }
 
-/** Any may be the one that serves: those after it may have had no time to. Of tokens, the Secret tells. */
+/** Any superseded resource may still be serving. For tokens, the Secret tells which one is in use. */
 const beingReplaced = ({ kind }: ManagedObject, { retiring }: Identity) =>
   kind.delivery?.handout.isOneTime ? retiring.slice(-1) : retiring;
 
 /** Deletes everything that belongs to the object. @throws Blocked while something refers to it */
 export async function deleteRemote(managed: ManagedObject, identity: Identity): Promise<void> {
-  const entries = notGoingAlong(managed, everythingOf(identity));
+  const entries = toDelete(managed, everythingOf(identity));
   await deleteAll(managed, entries);
   if (entries.length > 0)
     managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${namesOf(managed, idsOf(entries))}`);
@@ -114,7 +110,7 @@ export async function retainRemote(managed: ManagedObject, identity: Identity): 
     managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${namesOf(managed, [stays.id])}`);
 }
 
-/** Leaves the resource to others; what was superseded goes, since nobody is left to delete it later. */
+/** Leaves the resource to another object. Superseded ones are deleted now: nobody would do so later. */
 export async function leaveRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const { object, kind } = managed;
   if (isUnfinished(object)) return deleteRemote(managed, identity);
@@ -122,7 +118,7 @@ export async function leaveRemote(managed: ManagedObject, identity: Identity): P
   await deleteAll(managed, whatStays(identity, knownOf(managed), held).others);
 }
 
-/** What outlives the management of the object: of several, one that serves. */
+/** Which resource stays when the object is no longer managed: of several, one that serves. */
 export async function remainsOf(managed: ManagedObject, identity: Identity, held: readonly string[]): Promise<Remains> {
   const { external, declared } = managed.kind;
   const remains = whatStays(identity, knownOf(managed), held);
@@ -141,7 +137,7 @@ export function everythingOf({ externalId, generation, retiring }: Identity): Re
   return externalId === undefined ? others : [...others, { id: externalId, generation, after: '' }];
 }
 
-/** What the object says of its resources. */
+/** The resources that the object's annotations and status name. */
 export interface Known {
   recorded: Identity;
   shown: Identity | undefined;
@@ -158,8 +154,8 @@ interface Remains {
 }
 
 /**
- * What outlives the management of the object, and what goes. While a successor is being created, it is not the newest that
- * stays but the one whose token is stored, or else the last that the object has named: nobody was told of the newest.
+ * Which resource stays, and which are deleted. While a successor is being created, the one whose token is stored stays, or
+ * else the last one that the object has named. The newest is not recorded anywhere yet, so nobody uses it.
  * @param held the resources whose tokens are stored; a token is stored before its resource is recorded
  */
 export function whatStays(identity: Identity, { recorded, shown }: Known, held: readonly string[]): Remains {
@@ -173,7 +169,7 @@ export function whatStays(identity: Identity, { recorded, shown }: Known, held: 
   return { stays, others: all.filter((entry) => entry !== stays) };
 }
 
-const notGoingAlong = (managed: ManagedObject, entries: readonly Retiring[]) =>
+const toDelete = (managed: ManagedObject, entries: readonly Retiring[]) =>
   entries.filter(({ id }) => !goesWithOwner(managed, id));
 
 /** As Events name them. */
@@ -184,11 +180,10 @@ const idsOf = (entries: readonly Pick<Retiring, 'id'>[]) => entries.map(({ id })
 
 /** @throws Blocked while something refers to one of them */
 export async function deleteAll(managed: ManagedObject, entries: readonly Retiring[]): Promise<void> {
-  for (const entry of notGoingAlong(managed, entries)) {
-    const refusal = await refusalOf(deleteSurely(managed, entry));
+  for (const entry of toDelete(managed, entries)) {
+    const refusal = await refusalOf(deleteVisible(managed, entry));
     if (refusal) throw new Blocked(REASON.deletionBlocked, `${entry.id} cannot be deleted yet: ${refusal.message}`);
   }
-  managed.waiting.changed(idsOf(entries));
 }
 
 /** What the API says if something refers to the resource that is to be deleted. */

@@ -5,7 +5,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import type { External, Remote } from './external.ts';
 import { observedSynced } from './findings.ts';
-import { claimOf, readIdentity } from './identity.ts';
+import { claimedId, readIdentity } from './identity.ts';
 import type { UsedInputs, UsedReference, UsedSource } from './inputs/used-inputs.ts';
 import { type AnyKind, ownerIdIn } from './kind.ts';
 import { isDeleting, isPaused, type ManagedSpec, readStatus, wasInSync } from './spec.ts';
@@ -42,7 +42,7 @@ export function differs(
 
 /** Which of the resources a comparison of the object needs. */
 export function idsCompared(object: KubeObject): string[] {
-  return [readIdentity(object).externalId, claimOf(object), readStatus(object).id].filter((id) => id !== undefined);
+  return [readIdentity(object).externalId, claimedId(object), readStatus(object).id].filter((id) => id !== undefined);
 }
 
 /** Whether the spec refers to another owner by now: one that was made anew while nobody worked on the object, perhaps. */
@@ -86,7 +86,7 @@ function observedDiffers(
   remotes: ReadonlyMap<string, Remote>,
 ): boolean {
   // What an attached kind observes is in its spec, and not in an annotation.
-  const id = kind.isAttached ? readStatus(object).id : claimOf(object);
+  const id = kind.isAttached ? readStatus(object).id : claimedId(object);
   if (id === undefined) return false;
   const remote = remotes.get(id);
   const status = readStatus(object);

@@ -62,8 +62,6 @@ export interface External<Spec, R extends Remote> {
   replacingChanges(spec: Spec, remote: R): string[];
   /** Makes it match the spec. */
   update(remote: R, spec: Spec): Promise<R>;
-  /** Gives up what only one resource can have and the spec does not ask for; false if there is nothing like that. */
-  giveUp?(remote: R, spec: Spec): Promise<boolean>;
   delete(id: string): Promise<'deleted' | 'not found'>;
   /** What the API key shows of the family: to who is no admin perhaps only what is theirs. */
   sight(): Promise<'everything' | Sight>;

@@ -9,14 +9,7 @@ export type Failure =
   /** Somebody else wrote first; retry with the newest version. The message is for when that does not help. */
   | { kind: 'stale'; reason: Reason; message: string }
   /** Temporary; the object is no worse than before. */
-  | {
-      kind: 'transient';
-      reason: Reason;
-      message: string;
-      retryAfterMs?: number | undefined;
-      /** Whether it was a change at the API, which may take effect yet. */
-      mayTakeEffect?: boolean;
-    }
+  | { kind: 'transient'; reason: Reason; message: string; retryAfterMs?: number | undefined }
   /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
   | { kind: 'terminal'; reason: Reason; message: string };
 
@@ -33,8 +26,7 @@ export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
       error.answer === undefined
         ? 'The management API does not respond; retrying'
         : `The URL of the management API answered ${error.answer}; is that the management API? Retrying`;
-    const failure = transient(REASON.apiUnavailable, message, error.retryAfterMs);
-    return error.mayTakeEffect ? { ...failure, mayTakeEffect: true } : failure;
+    return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
   if (error instanceof KubeError) return classifyKubeError(error);
   if (error instanceof KubeUnreachableError) {

@@ -2,30 +2,28 @@
 
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { claimIn } from './claims.ts';
+import { currentClaim } from './claims.ts';
 import { deleteRemote, leaveRemote, retainRemote } from './disposal.ts';
 import { Blocked } from './external.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { closeCreates } from './recovery.ts';
+import { rivalOf, wasManaged } from './rivals.ts';
 import { hasFinalizer, readPolicies } from './spec.ts';
-import { handedOverForGood, isLeft } from './succession.ts';
 
 /** @throws Blocked while something refers to the resource */
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
   if (!hasFinalizer(managed.object)) return managed.outcome();
   mustBeUnreferenced(managed);
-  // By now it may be gone, and another object of its name have the modules that it had.
+  // It may be gone already, and another object of the same name may have the modules that it had.
   await managed.mustBeNewest();
-  const { object, kind } = managed;
-  // Its spec is read before anything is done.
+  const { object } = managed;
+  // Throws for an invalid policy, before anything is deleted.
   const ofOwn = fateOfRemote(object, false);
   const isObserved = readPolicies(object).managementPolicy === 'Observe';
-  const fates = { ofClaim: isObserved ? ofOwn : fateOfRemote(object, await isLeft(managed)), ofOwn };
+  const fates = { ofClaim: isObserved ? ofOwn : fateOfRemote(object, await belongsToAnother(managed)), ofOwn };
   // First of all, so that a create still in flight cannot leave an orphan.
-  const closed = await closeCreates(managed);
-  const left = kind.isAttached ? await handedOverForGood(managed, closed.retiring) : [];
-  const identity = { ...closed, retiring: closed.retiring.filter((entry) => !left.includes(entry)) };
-  switch (identity.externalId === claimIn(object)?.id ? fates.ofClaim : fates.ofOwn) {
+  const identity = await closeCreates(managed);
+  switch (identity.externalId === currentClaim(object)?.id ? fates.ofClaim : fates.ofOwn) {
     case 'delete':
       await deleteRemote(managed, identity);
       break;
@@ -40,10 +38,18 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   return managed.outcome();
 }
 
+/** Whether what the object claims is for another object to keep or to delete. */
+async function belongsToAnother(managed: ManagedObject): Promise<boolean> {
+  const id = currentClaim(managed.object)?.id;
+  // An object that has waited for the modules of another one has set none.
+  if (managed.kind.isAttached && id !== undefined && !wasManaged(managed, id)) return true;
+  return (await rivalOf(managed)) !== undefined;
+}
+
 /** How many referrers a condition names. */
 const MOST_NAMED = 5;
 
-/** What others refer to by name stays until they are gone, too. @throws Blocked naming them */
+/** @throws Blocked naming the objects that refer to this one by name */
 function mustBeUnreferenced({ object, kind }: ManagedObject): void {
   if (kind.declared.deletableWhileReferenced) return;
   const referrers = kind.inputs.referrersOf(kind.name, object);
@@ -64,9 +70,9 @@ function mustBeUnreferenced({ object, kind }: ManagedObject): void {
 }
 
 /** What happens to the remote resource when its object is deleted. */
-export function fateOfRemote(object: KubeObject, isLeft: boolean): 'delete' | 'retain' | 'not-ours' {
+export function fateOfRemote(object: KubeObject, belongsToAnother: boolean): 'delete' | 'retain' | 'not-ours' {
   const { managementPolicy, deletionPolicy } = readPolicies(object);
   if (managementPolicy === 'Observe') return 'retain';
-  if (isLeft) return 'not-ours';
+  if (belongsToAnother) return 'not-ours';
   return deletionPolicy === 'Delete' ? 'delete' : 'retain';
 }

@@ -129,7 +129,7 @@ export function idempotencyOf(object: KubeObject, { generation, createKey }: Ide
 }
 
 /** The id that an object claims: the one it manages, else the one it is to adopt. */
-export function claimOf(object: KubeObject): string | undefined {
+export function claimedId(object: KubeObject): string | undefined {
   return annotation(object, ANNOTATION.externalId) || annotation(object, ANNOTATION.adopt) || undefined;
 }
 

@@ -5,7 +5,7 @@ import { mergeConditions, mergePatch, sameStatus } from '../kube/conditions.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import type { KubeEvent } from '../kube/kube-event.ts';
-import { annotation, type KubeObject, keyOf } from '../kube/kube-object.ts';
+import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import type { Claims } from './claims.ts';
 import type { ConnectedKind } from './connected-kind.ts';
@@ -14,11 +14,10 @@ import { type Finding, type Remote, type Renewal, StaleObject } from './external
 import { type Identity, identityAnnotations } from './identity.ts';
 import { mustNameNoIds } from './inputs/named-by-id.ts';
 import type { UsedInputs } from './inputs/used-inputs.ts';
-import type { Losses } from './losses.ts';
 import type { ManagedMetrics } from './metrics.ts';
 import { earliest } from './schedule.ts';
+import type { ReissueBackoff } from './secrets/reissue-backoff.ts';
 import { hasFinalizer, type ManagedSpec, readSpec, readStatus } from './spec.ts';
-import type { Waiting } from './waiting.ts';
 
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
@@ -33,9 +32,7 @@ export interface ObjectAccess {
   mayAdopt(namespace: string): boolean;
   /** Whether what is handed out may have the rights of a user, such as the one in whose name the operator works. */
   mayHandOutUserRights: boolean;
-  /** One for all kinds. */
-  waiting: Waiting;
-  losses: Losses;
+  reissueBackoff: ReissueBackoff;
   dnsEndpoints: DnsEndpoints;
 }
 
@@ -143,14 +140,8 @@ export class ManagedObject {
     return this.#access.mayAdopt(this.object.metadata.namespace ?? '');
   }
 
-  /** Who waits for what another object has. */
-  get waiting(): Waiting {
-    return this.#access.waiting;
-  }
-
-  /** How often what was handed out was lost. */
-  get losses(): Losses {
-    return this.#access.losses;
+  get reissueBackoff(): ReissueBackoff {
+    return this.#access.reissueBackoff;
   }
 
   get mayHandOutUserRights(): boolean {
@@ -167,16 +158,6 @@ export class ManagedObject {
     }
   }
 
-  /** Another object of the kind as the API server has it now; undefined if it is gone. */
-  async newestOf({ metadata }: KubeObject): Promise<ManagedObject | undefined> {
-    const found = await this.#access.kube.find(this.kind.type, metadata.name, metadata.namespace);
-    if (found?.metadata.uid !== metadata.uid) return undefined;
-    this.#access.cache.observeFound(found);
-    const newest = new ManagedObject(found, this.#access);
-    newest.#replace(found);
-    return newest;
-  }
-
   /** Publishes the DNS records of the resource if the spec asks for that; returns what the condition says about it. */
   async publishDnsRecords(spec: ManagedSpec, remote: Remote): Promise<Finding | undefined> {
     const { declared } = this.kind;
@@ -190,11 +171,6 @@ export class ManagedObject {
   /** Lets the DNSEndpoint outlive the object. */
   async releaseDnsEndpoint(): Promise<void> {
     if (this.kind.declared.dnsRecords) await this.#access.dnsEndpoints.release(this.object);
-  }
-
-  /** Has the object reconciled again. */
-  enqueue(): void {
-    this.kind.inputs.peer(this.kind.name)?.enqueue(keyOf(this.object));
   }
 
   /** Records a Kubernetes Event about the object. */

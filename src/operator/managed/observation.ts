@@ -1,23 +1,26 @@
-/** `managementPolicy: Observe`: the resource is read and shown, but never written; what it superseded is still retired. */
+/**
+ * `managementPolicy: Observe`: the resource is read and shown, but never written. Superseded resources are still deleted when
+ * they are due. A create that was under way is resumed once the object is managed again, or undone when it is deleted.
+ */
 import { ANNOTATION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { observeSurely } from './absence.ts';
 import { mustBeId } from './adoption.ts';
 import { retireSuperseded } from './disposal.ts';
 import { Blocked } from './external.ts';
 import { observedReady, observedSynced } from './findings.ts';
-import { claimOf, readIdentity } from './identity.ts';
+import { claimedId, mayAdopt, readIdentity } from './identity.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
-import { mustMayAdopt } from './permissions.ts';
+import { observeVisible } from './not-found.ts';
+import { requireAdoptionGrant } from './permissions.ts';
 import { earliest } from './schedule.ts';
 import type { ManagedSpec } from './spec.ts';
 import { writeStatus } from './status.ts';
-import { undoCreate } from './undoing.ts';
 
 /** @throws Blocked when the object names no resource */
 export function idToObserve(object: KubeObject): string {
-  const id = claimOf(object);
+  // What is being replaced stays current until its successor is recorded.
+  const id = claimedId(object) ?? readIdentity(object).retiring.at(-1)?.id;
   if (id !== undefined) return id;
   const message = `There is nothing to observe: set the annotation ${ANNOTATION.adopt} to the id of a resource, or managementPolicy to Manage`;
   throw new Blocked(REASON.nothingToObserve, message);
@@ -26,14 +29,13 @@ export function idToObserve(object: KubeObject): string {
 /** @throws Blocked when no id is given, or the resource does not exist */
 export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Promise<Outcome> {
   const { external } = managed.kind;
-  await undoCreate(managed);
   const nextRetirement = await retireSuperseded(managed, new Date());
   const id = idToObserve(managed.object);
-  const { externalId, generation } = readIdentity(managed.object);
-  const isOwn = externalId !== undefined;
-  if (!isOwn) mustMayAdopt(managed);
+  const { generation } = readIdentity(managed.object);
+  const isOwn = !mayAdopt(managed.object);
+  if (!isOwn) requireAdoptionGrant(managed);
   mustBeId(managed, id);
-  const remote = await observeSurely(managed, { id, generation });
+  const remote = await observeVisible(managed, { id, generation });
   if (!remote) {
     const remedy = isOwn
       ? 'set managementPolicy to Manage to have it created again'

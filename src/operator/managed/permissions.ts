@@ -15,7 +15,7 @@ import type { ManagedObject } from './managed-object.ts';
 import type { ManagedSpec } from './spec.ts';
 
 /** @throws Blocked in a namespace without adoption, in the same words whether or not the resource exists */
-export function mustMayAdopt({ object, mayAdopt }: Pick<ManagedObject, 'object' | 'mayAdopt'>): void {
+export function requireAdoptionGrant({ object, mayAdopt }: Pick<ManagedObject, 'object' | 'mayAdopt'>): void {
   if (mayAdopt) return;
   const naming = [ANNOTATION.adopt, ANNOTATION.externalId, ANNOTATION.retiring].filter((name) =>
     annotation(object, name),
@@ -47,7 +47,7 @@ function isOwn(id: string, shown: Identity | undefined, { resources }: CreateSco
 }
 
 /** @throws Blocked when what the object hands out would have the rights of a user, and that is not allowed */
-export function mustMayHandOut(
+export function requireHandOutGrant(
   { kind, handsOutUserRights }: Pick<AnyKind, 'kind' | 'handsOutUserRights'>,
   spec: ManagedSpec,
   mayHandOutUserRights: boolean,

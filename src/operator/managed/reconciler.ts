@@ -17,11 +17,10 @@ import { createRemote } from './creation.ts';
 import { retireSuperseded } from './disposal.ts';
 import { finalize } from './finalization.ts';
 import { withNote } from './findings.ts';
-import { inTurn } from './giving-way.ts';
 import { ensureFinalizer, ensureIntent } from './intent.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
 import { observeOnly } from './observation.ts';
-import { mustMayAdopt, mustMayHandOut } from './permissions.ts';
+import { requireAdoptionGrant, requireHandOutGrant } from './permissions.ts';
 import { ensureIdentity } from './recovery.ts';
 import { findRemote } from './replacement.ts';
 import { mustHaveNoRival } from './rivals.ts';
@@ -48,17 +47,15 @@ export class ManagedReconciler {
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
-    mustMayHandOut(managed.kind.declared, spec, managed.mayHandOutUserRights);
+    requireHandOutGrant(managed.kind.declared, spec, managed.mayHandOutUserRights);
     // Before anything is said about what it names.
-    if (idToAdopt(managed.object) !== undefined) mustMayAdopt(managed);
+    if (idToAdopt(managed.object) !== undefined) requireAdoptionGrant(managed);
     await mustHaveNoRival(managed);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);
     // If there is none, or it has to be replaced, the identity now says what to create.
-    const current = await inTurn(managed, spec, async () => {
-      const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
-      return ensureUpToDate(managed, spec, remote);
-    });
+    const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
+    const current = await ensureUpToDate(managed, spec, remote);
     // What this reconcile has superseded.
     const retirement = await retireSuperseded(managed, new Date(), current.remote);
     await writeStatus(managed, spec, { ...current, ready: withNote(current.ready, managed.remark) });

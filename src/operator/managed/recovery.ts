@@ -7,12 +7,12 @@ import { everythingOf } from './disposal.ts';
 import type { CreateScope } from './external.ts';
 import { type Identity, knows, nextGeneration, type Retiring, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
-import { mustMayAdopt, namesOnlyOwn, onlyOwn } from './permissions.ts';
+import { namesOnlyOwn, onlyOwn, requireAdoptionGrant } from './permissions.ts';
 import { mayRetire } from './rivals.ts';
 import { rotationRestored } from './rotation.ts';
 import { doubtAbout, isReconcileRequested, shownIdentity } from './spec.ts';
 
-/** Restores an identity that was lost or edited; who asks for a reconcile also has it compared with what the API knows. */
+/** Restores an identity that was lost or edited. A requested reconcile always compares it with what the API knows. */
 export async function ensureIdentity(managed: ManagedObject): Promise<void> {
   await compareIdentity(managed);
   managed.noteCompared();
@@ -25,9 +25,9 @@ async function compareIdentity(managed: ManagedObject): Promise<void> {
   if (doubt !== 'lost') {
     const scope = await kind.external.scope(object.metadata.uid);
     const recorded = readIdentity(object);
-    // What settings belong to is recorded before anything is set, and nothing is created for it.
+    // Attached objects create nothing: their annotations name the owner that the spec refers to.
     const isAdoption = !managed.mayAdopt && !kind.isAttached;
-    if (isAdoption && !namesOnlyOwn(recorded, shownIdentity(object), scope)) mustMayAdopt(managed);
+    if (isAdoption && !namesOnlyOwn(recorded, shownIdentity(object), scope)) requireAdoptionGrant(managed);
     const isListedRightly = recorded.retiring.every(({ id }) => mayRetire(managed, id, scope));
     if (isListedRightly && isSound(recorded, shownIdentity(object), scope)) return;
   }
@@ -36,7 +36,7 @@ async function compareIdentity(managed: ManagedObject): Promise<void> {
 
 /** Ends all creates that have begun for the object, and records what they made, or else the next generation. */
 export async function recoverIdentity(managed: ManagedObject): Promise<void> {
-  // What a stale cache has lost may be there.
+  // The cache may be stale, and the annotations be there.
   await managed.mustBeNewest();
   const recorded = readIdentity(managed.object);
   const recovered = await closeCreates(managed);
@@ -51,11 +51,11 @@ export async function recoverIdentity(managed: ManagedObject): Promise<void> {
   managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);
 }
 
-/** Ends all creates that have begun for the object; what belongs to it then. */
+/** Ends all creates that have begun for the object; returns what belongs to it then. */
 export async function closeCreates(managed: ManagedObject): Promise<Identity> {
   const { object, kind } = managed;
   const scope = await kind.external.closeScope(object.metadata.uid);
-  // After that, so that what has since been stored is seen.
+  // Read after the creates are closed: one of them may just have stored its token.
   const stored = (await kind.delivery?.stored(object)) ?? [];
   const shown = shownIdentity(object);
   const named = readIdentity(object);

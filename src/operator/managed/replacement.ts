@@ -1,13 +1,17 @@
-/** Whether the recorded resource can stay; if not, the identity is changed so that the next create replaces it. */
+/**
+ * Whether the recorded resource can stay. If not, the identity is changed so that the next create replaces it, or so that
+ * a replacement is rolled back.
+ */
 import { EVENT_REASON } from '../contract/reasons.ts';
-import { observeSurely } from './absence.ts';
+import { everythingOf } from './disposal.ts';
 import type { Delivery, Remote, Renewal } from './external.ts';
 import { specPaths } from './findings.ts';
-import { nextGeneration, readIdentity } from './identity.ts';
+import { knows, nextGeneration, readIdentity } from './identity.ts';
 import type { ManagedObject } from './managed-object.ts';
-import { rotationHandled } from './rotation.ts';
+import { observeVisible } from './not-found.ts';
+import { closeCreates } from './recovery.ts';
+import { isRotationBegun, rotationHandled } from './rotation.ts';
 import type { ManagedSpec } from './spec.ts';
-import { takeBack } from './taking-back.ts';
 
 export interface FoundRemote {
   remote: Remote;
@@ -19,11 +23,11 @@ export interface FoundRemote {
 export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
   const { delivery } = managed.kind;
   const { externalId, generation } = readIdentity(managed.object);
-  if (externalId === undefined) return findAgain(managed, spec);
-  const remote = await observeSurely(managed, { id: externalId, generation });
+  if (externalId === undefined) return findRolledBack(managed, spec);
+  const remote = await observeVisible(managed, { id: externalId, generation });
   if (!remote) return recreate(managed, externalId);
   const changed = changedForGood(managed, spec, remote);
-  if (changed) return (await findAgain(managed, spec)) ?? supersede(managed, spec, remote, changed);
+  if (changed) return (await findRolledBack(managed, spec)) ?? supersede(managed, spec, remote, changed);
   const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
   if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
   const held = delivery ? await delivery.deliver(managed, spec, remote) : 'held';
@@ -32,7 +36,6 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   return { remote, isHeld: held === 'held' };
 }
 
-/** What is lost again and again is not issued anew each time: something may undo every write. */
 async function reissue(
   managed: ManagedObject,
   spec: ManagedSpec,
@@ -40,24 +43,67 @@ async function reissue(
   delivery: Delivery<ManagedSpec, Remote>,
 ): Promise<FoundRemote | undefined> {
   const { uid } = managed.object.metadata;
-  const pauseUntil = managed.losses.pauseUntil(uid, new Date());
+  const pauseUntil = managed.reissueBackoff.pauseUntil(uid, new Date());
   if (pauseUntil) {
     managed.retry(pauseUntil);
     return { remote, isHeld: false };
   }
   await supersede(managed, spec, remote, lost(delivery));
-  managed.losses.reissued(uid, new Date());
+  managed.reissueBackoff.reissued(uid, new Date());
   return undefined;
 }
 
-/** What was superseded, and is taken back. */
-async function findAgain(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
-  return (await takeBack(managed, spec)) ? findRemote(managed, spec) : undefined;
+async function findRolledBack(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
+  return (await rollBack(managed, spec)) ? findRemote(managed, spec) : undefined;
 }
 
 /**
- * The recorded resource no longer exists, says the API. A replica that is behind may say so of one that does: it is deleted
- * once it has a successor, which is harmless if there is nothing to delete.
+ * Makes a superseded resource current again if the spec asks for it again; false if there is none. A route that was to move
+ * keeps its place until its successor serves. If the move is put back, a new route in that place would be refused for ever.
+ */
+export async function rollBack(managed: ManagedObject, spec: ManagedSpec): Promise<boolean> {
+  const { kind, object } = managed;
+  // A one-time token was superseded for its own sake, and so was anything that a rotation was requested for.
+  if (kind.delivery?.handout.isOneTime || isRotationBegun(object)) return false;
+  const { externalId: successor, retiring } = readIdentity(object);
+  // The last one was in use last.
+  for (const { id } of retiring.toReversed()) {
+    const remote = await kind.external.observe(id);
+    if (remote && fits(managed, spec, remote)) return makeCurrent(managed, id, successor);
+    if (remote && successor === undefined) managed.replaces ??= `A new resource replaces ${id}`;
+  }
+  return false;
+}
+
+function fits({ kind, object }: ManagedObject, spec: ManagedSpec, remote: Remote): boolean {
+  if (kind.external.immutableChanges(spec, remote).length > 0) return false;
+  return kind.delivery?.renewal(object, spec, remote, new Date()).due === undefined;
+}
+
+async function makeCurrent(managed: ManagedObject, id: string, successor: string | undefined): Promise<boolean> {
+  await managed.mustBeNewest();
+  // The create of a successor may have taken effect, or may do so later.
+  const identity = await closeCreates(managed);
+  if (!knows(identity, id)) return false;
+  const entries = everythingOf(identity);
+  const isAdopted = entries.some((entry) => entry.id === id && entry.generation === 0);
+  const now = new Date().toISOString();
+  const others = entries.filter((entry) => entry.id !== id);
+  await managed.persist({
+    externalId: id,
+    generation: isAdopted ? 0 : identity.generation,
+    createKey: undefined,
+    retiring: others.map((entry) => ({ ...entry, after: entry.after || now })),
+  });
+  if (successor === undefined) return true;
+  const message = `The spec asks for ${id} again, which takes the place of ${successor}`;
+  managed.recordEvent('Normal', EVENT_REASON.replaced, message);
+  return true;
+}
+
+/**
+ * The recorded resource no longer exists. A stale replica of the API may say so of one that does exist, so it is deleted all
+ * the same once it has a successor.
  */
 async function recreate(managed: ManagedObject, id: string): Promise<undefined> {
   const next = nextGeneration(readIdentity(managed.object), { id, after: new Date() });
@@ -84,7 +130,7 @@ export async function supersede(
   managed.reissued = renewal.cause;
 }
 
-/** Why the resource has to make way for a new one with the same spec; undefined if it can stay. */
+/** Why a new resource has to replace this one; undefined if it can stay. */
 export function changedForGood({ kind }: ManagedObject, spec: ManagedSpec, remote: Remote): Renewal | undefined {
   const changes = kind.external.replacingChanges(spec, remote);
   if (changes.length === 0) return undefined;
@@ -92,19 +138,19 @@ export function changedForGood({ kind }: ManagedObject, spec: ManagedSpec, remot
   return { cause: 'changed', overlapMs: 0, message };
 }
 
-/** What is new for another reason is newer than any request, too: another one right after it would revoke it in vain. */
+/** Any new resource answers a requested rotation: rotating right after it would only revoke a fresh token. */
 const asRotated = ({ kind, object }: ManagedObject) => (kind.delivery ? rotationHandled(object) : {});
 
 /**
- * Ensures that no token is issued in vain: for an object or a namespace that is being deleted, or where the Secret cannot be
- * written. A Secret that is gone may be the first sign of that.
+ * Ensures that the Secret can be written before a token is issued. A lost Secret may be the first sign that the object or its
+ * namespace is being deleted.
  */
 export async function mustBeDeliverable(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
   await managed.mustBeNewest();
   await managed.kind.delivery?.prepare(managed.object, spec);
 }
 
-/** The renewal of a one-time value that nobody has any more. */
+/** The renewal of a one-time value that is no longer stored. */
 export function lost({ handout }: Pick<Delivery<never, never>, 'handout'>): Renewal {
   const message = `The ${handout.what} is no longer in its Secret; issuing a new one and revoking the old one`;
   return { cause: 'lost', overlapMs: 0, message };

@@ -75,11 +75,6 @@ export function isRotationBegun(object: KubeObject): boolean {
   return annotation(object, ANNOTATION.rotateHandledAt) !== readStatus(object).lastHandledRotateAt;
 }
 
-/** The annotations that let a request count again whose rotation was begun and undone. */
-export function rotationUndone(object: KubeObject): Record<string, string | null> {
-  return { [ANNOTATION.rotateHandledAt]: readStatus(object).lastHandledRotateAt ?? null };
-}
-
 /** The annotations that restore from the status which request was handled, so that a newer one still counts. */
 export function rotationRestored(object: KubeObject): Record<string, string> {
   const { lastHandledRotateAt } = readStatus(object);

@@ -6,7 +6,7 @@ import { CONDITION, REASON } from '../contract/reasons.ts';
 import { condition, findCondition } from '../kube/conditions.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from './external.ts';
-import { claimOf, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
+import { claimedId, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
 import { usedReference, usedSource } from './inputs/used-inputs.ts';
 
 export const managedSpec = {
@@ -33,7 +33,6 @@ export const managedStatus = z.looseObject({
   ownerId: z.string().optional(),
   createGeneration: z.int().optional(),
   retiring: z.array(retiringEntry).optional(),
-  handedOver: z.array(z.string()).optional(),
   observedGeneration: z.number().optional(),
   sources: z.array(usedSource).optional(),
   references: z.array(usedReference).optional(),
@@ -63,21 +62,6 @@ function fieldPath(path: readonly PropertyKey[]): string {
 /** The policies, which finalizing needs even if the rest of the spec is invalid. */
 export function readPolicies(object: KubeObject): ManagedSpec {
   return readSpec(policies, object);
-}
-
-const owned = z.object({ ownerId: z.string().optional(), ownerRef: z.unknown().optional() });
-
-/**
- * The owner that the spec names, for kinds whose resources have one; undefined if it names none.
- * @param refersTo what `ownerRef` refers to; undefined if that cannot be told
- */
-export function readOwner(
-  spec: unknown,
-  refersTo: (ownerRef: unknown) => unknown,
-): { id: string | undefined } | undefined {
-  const { ownerId, ownerRef } = owned.safeParse(spec).data ?? {};
-  if (ownerId !== undefined) return { id: ownerId };
-  return ownerRef === undefined ? undefined : { id: z.string().safeParse(refersTo(ownerRef)).data };
 }
 
 /** The object's status; an invalid one counts as empty. */
@@ -170,7 +154,7 @@ export function looksSettled(object: KubeObject): boolean {
   const status = readStatus(object);
   const { externalId, generation } = readIdentity(object);
   // They differ after a crash between recording a new identity and writing the status.
-  const recorded = generation > 0 ? externalId : claimOf(object);
+  const recorded = generation > 0 ? externalId : claimedId(object);
   const ignored = idNotAdopted(object);
   return (
     (ignored === undefined || readyMessage(object).includes(ignored)) &&

@@ -11,6 +11,7 @@ import { dueForRetirement, readIdentity } from '../managed/identity.ts';
 import { type AnyKind, ownerIdIn } from '../managed/kind.ts';
 import { idToObserve } from '../managed/observation.ts';
 import { namesOnlyOwn } from '../managed/permissions.ts';
+import { wasManaged } from '../managed/rivals.ts';
 import { rotationHandled } from '../managed/rotation.ts';
 import { isPaused, type ManagedSpec, shownIdentity } from '../managed/spec.ts';
 import { isNew } from './desired-cluster.ts';
@@ -120,7 +121,8 @@ export async function decideModules(
 ): Promise<Decision> {
   const id = ownerIdIn(kind, spec);
   const before = recordedId(object);
-  const isMoved = before !== undefined && before !== id && (await hasModules(external, before));
+  const wasHere = before !== undefined && before !== id && wasManaged({ object, kind: { isAttached: true } }, before);
+  const isMoved = wasHere && (await hasModules(external, before));
   const moved = isMoved
     ? { action: 'replace' as const, reason: `spec.${kind.ownerRef} changed: the modules of ${before} are deleted` }
     : undefined;

@@ -6,13 +6,9 @@ import { type DerivedKind, isAttached, ownMembers } from '../export/spec-members
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { idToAdopt } from '../managed/adoption.ts';
-import { managesOther } from '../managed/attached.ts';
 import { Blocked } from '../managed/external.ts';
-import { readIdentity } from '../managed/identity.ts';
 import { mustNameNoIds } from '../managed/inputs/named-by-id.ts';
-import { ownerIdIn } from '../managed/kind.ts';
-import { mustMayAdopt, mustMayHandOut } from '../managed/permissions.ts';
-import { wasManaged } from '../managed/rivals.ts';
+import { requireAdoptionGrant, requireHandOutGrant } from '../managed/permissions.ts';
 import { isDeleting, isPaused, type ManagedSpec, readSpec, readStatus } from '../managed/spec.ts';
 import type { ApiServerCheck } from './api-server-check.ts';
 import { type AnyExternal, decide, decideModules, decideObserved, namesOnlyItsOwn, overdue } from './decision.ts';
@@ -145,16 +141,15 @@ export class Planner {
     }
     const declared: ManagedSpec = readSpec(kind.spec, object);
     const external = observingAgain(kind.external(this.#options.client));
-    await this.#mustMayAdopt(kind, external, object);
+    await this.#requireAdoptionGrant(kind, external, object);
     const resolved = await this.#resolution.resolve(kind, object, declared);
     const deleted = overdue(await this.#cluster.find(kind, name), object);
     if (declared.managementPolicy === 'Observe') {
-      await this.#mustManageNoOther(kind, external, object, resolved.spec);
       const decision = await decideObserved(kind, external, object, resolved.spec);
       this.#deleted.set(document, deleted);
       return { ...name, ...decision, changes: [] };
     }
-    mustMayHandOut(kind, declared, this.#options.mayHandOutUserRights);
+    requireHandOutGrant(kind, declared, this.#options.mayHandOutUserRights);
     // Of new objects that claim the same, the first in the files has it, whichever is answered first.
     await claiming.comes;
     await this.#options.rivals.mustHaveNone(kind, external, object, resolved.spec);
@@ -182,22 +177,13 @@ export class Planner {
   }
 
   /** @throws Blocked where existing resources may not be taken over or read */
-  async #mustMayAdopt(kind: DerivedKind, external: AnyExternal, object: KubeObject): Promise<void> {
+  async #requireAdoptionGrant(kind: DerivedKind, external: AnyExternal, object: KubeObject): Promise<void> {
     const mayAdopt = this.#options.mayAdopt(object.metadata.namespace ?? '');
     if (mayAdopt) return;
     mustNameNoIds(object);
     if (isAttached(kind)) return;
     const isAdoption = idToAdopt(object) !== undefined || !(await namesOnlyItsOwn(external, object));
-    if (isAdoption) mustMayAdopt({ object, mayAdopt });
-  }
-
-  /** @throws Blocked where the modules that it manages are of another owner than it is to observe */
-  async #mustManageNoOther(kind: DerivedKind, external: AnyExternal, object: KubeObject, spec: ManagedSpec) {
-    const { externalId: id } = readIdentity(object);
-    if (!isAttached(kind) || id === undefined || id === ownerIdIn(kind, spec)) return;
-    if (!external.isId(id) || !wasManaged({ object, kind: { isAttached: true } }, id)) return;
-    if (await this.#options.rivals.isOfAnother(kind, object, id)) return;
-    if (await external.observe(id)) throw managesOther(id);
+    if (isAdoption) requireAdoptionGrant({ object, mayAdopt });
   }
 }
 

@@ -4,7 +4,7 @@ import { ANNOTATION } from '../contract/names.ts';
 import { type DerivedKind, isAttached } from '../export/spec-members.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ObjectStore } from '../kube/object-store.ts';
-import { Claims, claimIn } from '../managed/claims.ts';
+import { Claims, currentClaim } from '../managed/claims.ts';
 import type { External, Remote } from '../managed/external.ts';
 import { Reference } from '../managed/inputs/input.ts';
 import { targetOf } from '../managed/inputs/reference-index.ts';
@@ -45,7 +45,7 @@ export class Rivals {
     object: KubeObject,
     spec: ManagedSpec,
   ): Promise<void> {
-    const id = isAttached(kind) ? ownerIdIn(kind, spec) : claimIn(object)?.id;
+    const id = isAttached(kind) ? ownerIdIn(kind, spec) : currentClaim(object)?.id;
     if (id === undefined) return;
     const { store, claims, owners } = await this.#claimantsOf(kind);
     const owner = ownerIn(kind, object);
@@ -62,15 +62,9 @@ export class Rivals {
   /** Of one that is paused, and asks for nothing: what its annotations claim is claimed all the same. */
   async enter(kind: DerivedKind, object: KubeObject): Promise<void> {
     // What modules claim is recorded by a reconcile.
-    if (!isNew(object) || isAttached(kind) || !claimIn(object)) return;
+    if (!isNew(object) || isAttached(kind) || !currentClaim(object)) return;
     const { store, claims } = await this.#claimantsOf(kind);
     for (const change of store.put(this.#asCreated(object))) claims.onChange(change);
-  }
-
-  /** Whether another object has what the id stands for, as a reconcile has confirmed. */
-  async isOfAnother(kind: DerivedKind, object: KubeObject, id: string): Promise<boolean> {
-    const { claims } = await this.#claimantsOf(kind);
-    return claims.othersClaiming(id, object).some((other) => claims.isConfirmed(other, id));
   }
 
   #claimantsOf(kind: DerivedKind): Promise<Claimants> {
@@ -113,7 +107,7 @@ function mayBelongTo(owner: unknown, id: string, { metadata }: KubeObject, wante
 
 /** The object with the claim that its reconcile would record. */
 function claiming(object: KubeObject, id: string): KubeObject {
-  if (claimIn(object)?.id === id) return object;
+  if (currentClaim(object)?.id === id) return object;
   const { status: _, metadata, ...rest } = object;
   const annotations = { ...metadata.annotations, [ANNOTATION.externalId]: id };
   return { ...rest, metadata: { ...metadata, annotations } };

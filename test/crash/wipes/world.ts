@@ -13,11 +13,10 @@ import { slim, WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
 import { DnsEndpoints } from '../../../src/operator/managed/dns-endpoint.ts';
-import { Losses } from '../../../src/operator/managed/losses.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
+import { ReissueBackoff } from '../../../src/operator/managed/secrets/reissue-backoff.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
-import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../../harness.ts';
@@ -109,8 +108,7 @@ export class LateOperator {
       metrics: metrics.managed,
       mayAdopt: () => true,
       mayHandOutUserRights: true,
-      waiting: new Waiting(),
-      losses: new Losses(),
+      reissueBackoff: new ReissueBackoff(),
     });
   }
 

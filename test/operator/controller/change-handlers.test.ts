@@ -1,17 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import {
-  EnqueueObject,
-  EnqueueOwner,
-  EnqueueRivals,
-  FollowOthers,
-} from '../../../src/operator/controller/change-handlers.ts';
+import { EnqueueObject, EnqueueOwner, EnqueueRivals } from '../../../src/operator/controller/change-handlers.ts';
 import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ChangeOrigin, type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { Claims } from '../../../src/operator/managed/claims.ts';
 import { readPolicies } from '../../../src/operator/managed/spec.ts';
-import { Waiting } from '../../../src/operator/managed/waiting.ts';
-import { condition, object } from '../objects.ts';
+import { object } from '../objects.ts';
 
 /** A queue that also says which keys were added for certain, and which only if needed. */
 function recordingQueue() {
@@ -101,66 +95,6 @@ describe('a changed claim', () => {
     await take();
     put(object({ name: 'a', version: 2, spec: { deletionPolicy: 'Retain' } }, { externalId: 'x' }));
     expect(await take()).toEqual([]);
-  });
-});
-
-describe('an object of another operator', () => {
-  const [MINE, THEIRS, NEWER] = [1, 2, 3].map((n) => `edghtsrt_01jd000000000000000000000${n}`);
-
-  /** An object of ours, which has MINE and waits for THEIRS, beside those of another operator. */
-  function setUp() {
-    const store = new ObjectStore();
-    const waiting = new Waiting();
-    let woken = 0;
-    const wait = { has: [MINE ?? ''], wants: [THEIRS ?? ''], isCurrent: () => true, wake: () => woken++ };
-    waiting.set('uid-of-mine', wait);
-    const handler = new FollowOthers(waiting, store, ({ metadata }) => metadata.labels?.ours === 'yes');
-    const tell = (changes: ObjectChange[]) => {
-      for (const change of changes) handler.onChange(change);
-    };
-    return {
-      tell,
-      store,
-      isInCircle: () => waiting.circleOf('uid-of-mine').length === 2,
-      woken: () => woken,
-    };
-  }
-  /** It has a resource, and says that it waits for ours. */
-  const refused = (externalId = THEIRS, more: Parameters<typeof object>[0] = {}) => {
-    const message = `spec.match: is already used by ${MINE}`;
-    const conditions = [condition('Ready', 'False', { reason: 'Rejected', message })];
-    return object({ name: 'theirs', status: { conditions }, ...more }, { externalId: externalId ?? '' });
-  };
-
-  test('is known to wait for ours, and with it in a circle, for as long as it says so', () => {
-    const { tell, store, isInCircle } = setUp();
-    tell(store.put(refused()));
-    expect(isInCircle()).toBe(true);
-    tell(store.put(refused(THEIRS, { version: 2, status: { conditions: [] } })));
-    expect(isInCircle()).toBe(false);
-  });
-
-  test('that is ours after all, is not followed', () => {
-    const { tell, store, isInCircle, woken } = setUp();
-    tell(store.put(refused(THEIRS, { metadata: { labels: { ours: 'yes' } } })));
-    expect([isInCircle(), woken()]).toEqual([false, 0]);
-  });
-
-  test('is not taken for the one of that name which was deleted before', () => {
-    const { tell, store, isInCircle } = setUp();
-    tell(store.put(refused()));
-    tell(store.put(refused(NEWER, { version: 2, uid: 'another' })));
-    expect(isInCircle()).toBe(false);
-  });
-
-  test('wakes ours, which waits for what it may have given up', () => {
-    const { tell, store, woken } = setUp();
-    tell(store.put(refused(NEWER)));
-    expect(woken()).toBe(0);
-    tell(store.put(refused(THEIRS, { version: 2 })));
-    expect(woken()).toBe(1);
-    tell(store.remove(refused(THEIRS, { version: 3 })));
-    expect(woken()).toBe(2);
   });
 });
 

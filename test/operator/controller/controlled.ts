@@ -11,7 +11,6 @@ import { DnsEndpoints } from '../../../src/operator/managed/dns-endpoint.ts';
 import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
-import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import type { Tracing } from '../../../src/tracing/tracing.ts';
 import { eventually, type Stack } from '../../e2e/stack.ts';
@@ -65,7 +64,6 @@ export async function control(
     silenceMs,
     mayAdopt: () => true,
     mayHandOutUserRights: true,
-    waiting: new Waiting(),
     metrics,
     tracing,
     log,

@@ -1,7 +1,6 @@
 /** What becomes of a reconcile that fails: when it is repeated, shown, logged and counted. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { ApiUnreachableError } from '../../../src/client/errors.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
 import { startReceiver } from '../../tracing/receiver.ts';
@@ -124,35 +123,6 @@ describe('a failure', () => {
     queue.add('ns/a');
     await waitFor('the success', async () => (await results('success')) === 1);
     expect(shown).toEqual([]);
-  });
-});
-
-describe('a write that may take effect yet', () => {
-  const late = new ApiUnreachableError('PATCH /x: no answer in time', { mayTakeEffect: true });
-
-  test('has its object looked at once more after a success', async () => {
-    let times = 0;
-    const { queue, workers, results } = setUp(async (of) => {
-      if (++times === 1) throw late;
-      return { object: of };
-    });
-    workers.start();
-    queue.add('ns/a');
-    await waitFor('the success', async () => (await results('requeue_after')) === 1);
-    expect(await results('success')).toBeUndefined();
-  });
-
-  test('is forgotten with an object that is deleted: one of the same name is not looked at for it', async () => {
-    let times = 0;
-    const { queue, workers, results } = setUp(async (of) => {
-      if (++times === 1) throw late;
-      workers.onChange({ type: 'deleted', key: 'ns/a', object: of });
-      return { object: of };
-    });
-    workers.start();
-    queue.add('ns/a');
-    await waitFor('the success', async () => (await results('success')) === 1);
-    expect(await results('requeue_after')).toBeUndefined();
   });
 });
 

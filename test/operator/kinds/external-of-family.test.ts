@@ -139,20 +139,6 @@ describe('a resource', () => {
     expect(sent).toEqual([['update', remote.id, { name: 'b' }, { ifMatch: '"1"' }]]);
   });
 
-  test('gives up what only one can have, if there is anything', async () => {
-    const { sent, external } = externalWith(answered, {
-      givenUp: ({ name }) => (name === 'a' ? undefined : { module: null }),
-    });
-    const remote = { ...thing(), etag: '"1"' };
-    expect(await external.giveUp?.(remote, { name: 'a' })).toBe(false);
-    expect(sent).toEqual([]);
-    expect(await external.giveUp?.(remote, { name: 'b' })).toBe(true);
-    expect(sent).toEqual([['update', remote.id, { module: null }, { ifMatch: '"1"' }]]);
-    expect(await externalWith(answered).external.giveUp?.(remote, { name: 'b' })).toBe(false);
-    const refusing = externalWith(notFound, { givenUp: () => ({ module: null }) });
-    await expect(refusing.external.giveUp?.(remote, { name: 'b' })).rejects.toThrow(ApiError);
-  });
-
   test.each([
     ['an immutable field is refused', {}, ['region'], []],
     ['one that is replaced makes another resource', { replaced: ['region'] }, ['region'], ['region']],

@@ -130,19 +130,6 @@ describe('a route', () => {
     expect(external.replacingChanges(declared, inEdge('edghts_1'))).toEqual([]);
     expect(external.replacingChanges(declared, inEdge('edghts_2'))).toEqual(['edgeRef']);
   });
-
-  test('gives up its path, once', async () => {
-    const sent: unknown[] = [];
-    const update = async (...call: unknown[]) => {
-      sent.push(call);
-      return remote({}, 'edghtsrt_1');
-    };
-    const external = httpsEdgeRouteKind.external({ httpsEdges: {}, httpsEdgeRoutes: () => ({ update }) } as never);
-    const route = (match: string) => remote({ match, etag: '"1"' }, 'edghts_1/edghtsrt_1') as never;
-    expect(await external.giveUp?.(route('/'), spec as never)).toBe(true);
-    expect(sent).toEqual([['edghtsrt_1', { match: '/.moving/edghtsrt_1' }, { ifMatch: '"1"' }]]);
-    expect(await external.giveUp?.(route('/.moving/edghtsrt_1'), spec as never)).toBe(false);
-  });
 });
 
 describe('modules', () => {

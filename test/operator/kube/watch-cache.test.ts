@@ -240,13 +240,6 @@ describe('a cache', () => {
     expect(changes).toEqual(before);
   });
 
-  test("tells of what was found before the watch has brought it, as of anybody else's change", async () => {
-    const { cache, changes } = await setUp([page(5, [object({ version: 4 })]), hanging()]);
-    await cache.start();
-    cache.observeFound(object({ version: 6 }));
-    expect(changes.at(-1)).toBe(`watch: updated ${object().metadata.name} 6`);
-  });
-
   test('does not wait for the next attempt when it is told to stop', async () => {
     const { cache } = await setUp([refusal(403)]);
     await cache.start();

@@ -173,31 +173,6 @@ describe('an object that only observes', () => {
     expect(readStatus(await stored()).id).toBe('one');
   });
 
-  test.each<[string, KubeObject, Setting]>([
-    ['has modules of that', observing('one', { status: shown }, settled), {}],
-    ['had modules of another that is gone', observing('two', { status: shown }, settled), { edges: { two: false } }],
-    ['has never had those that its annotations name', observing('two', { status: { conditions: [] } }, settled), {}],
-    [
-      'had modules that another object has by now',
-      observing('two', { status: shown }, settled),
-      { others: [declaring('one', { name: 'other', status: shown }, settled)] },
-    ],
-  ])('may observe when it %s', async (_, of, setting) => {
-    const { reconcile, condition } = await reconciling(of, setting);
-    await reconcile();
-    expect((await condition('Ready'))?.status).toBe('True');
-  });
-
-  const sight = { ownerId: 'usr_1', mayBeAdmin: true };
-  test.each<[string, Setting, string]>([
-    ['it has modules of another', {}, 'Rejected'],
-    ['others only name the one that it has modules of', { others: [declaring('one', { name: 'b' })] }, 'Rejected'],
-    ['it may have modules of one that it cannot see', { edges: { two: false }, sight }, 'AccessDenied'],
-  ])('is refused when %s', async (_, setting, reason) => {
-    const { reconcile } = await reconciling(observing('two', { status: shown }, settled), setting);
-    await expect(reconcile()).rejects.toMatchObject({ reason });
-  });
-
   test('says that what it is to observe is not there', async () => {
     const { reconcile } = await reconciling(observing('one'), { edges: {} });
     await expect(reconcile()).rejects.toMatchObject({ reason: 'ExternalNotFound' });

@@ -1,14 +1,19 @@
 import { expect, test } from 'vitest';
 import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import {
   ensureAttachedTo,
   ensureOwnerShown,
+  goesWithOwner,
   restoreOwnerShown,
   supersededBy,
 } from '../../../src/operator/managed/attachment.ts';
 import { StaleObject } from '../../../src/operator/managed/external.ts';
 import type { Retiring } from '../../../src/operator/managed/identity.ts';
+import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
+import type { ManagedObject } from '../../../src/operator/managed/managed-object.ts';
+import { noInputs } from '../inputs.ts';
 import { condition, object } from '../objects.ts';
 import { manage } from './managed-under-test.ts';
 import { SETTINGS } from './things.ts';
@@ -110,4 +115,30 @@ test.each<[string, KubeObject, { mayAdopt?: boolean; others?: KubeObject[] }, st
   const { managed, object: written } = await manage(of, { ...setting, kind: SETTINGS });
   await restoreOwnerShown(managed);
   expect(new Map(Object.entries(Object((await written()).status))).get('id')).toBe(expected);
+});
+
+const isDeleted = { deletionTimestamp: '2026-11-21T10:00:00Z' };
+const replaced = JSON.stringify([{ id: 'own_0', generation: 1, after: '2026-11-21T10:00:00Z' }]);
+const owner = (fields: Parameters<typeof object>[0], annotations = {}) =>
+  object({ name: 'owner', kind: 'Owner', ...fields, status: { id: 'own_1' } }, annotations);
+
+test.each<[string, boolean, string, ReturnType<typeof object>]>([
+  ['that is about to be deleted', true, 'own_1', owner({ metadata: isDeleted })],
+  ['that another has replaced', true, 'own_0', owner({}, { retiring: replaced })],
+  ['of which nothing is known', false, 'own_2', owner({ metadata: isDeleted }, { retiring: replaced })],
+  ['that stays', false, 'own_1', owner({}, { retiring: replaced })],
+  ['that outlives its object', false, 'own_1', owner({ metadata: isDeleted, spec: { deletionPolicy: 'Retain' } })],
+  ['that is only observed', false, 'own_1', owner({ metadata: isDeleted, spec: { managementPolicy: 'Observe' } })],
+])('settings of a resource %s go with it: %s', (_, goes, ownerId, known) => {
+  const inputs = noInputs();
+  const store = new ObjectStore();
+  store.put(known);
+  inputs.addPeer('Owner', { store, enqueue: () => {} });
+  const settings = object({ kind: 'Settings' });
+  inputs.index.set(objectKey('Settings', 'ns', 'a'), new Set([objectKey('Owner', 'ns', 'owner')]));
+  const goesWith = (isAttached: boolean) =>
+    goesWithOwner({ kind: { name: 'Settings', isAttached, inputs }, object: settings } as ManagedObject, ownerId);
+  expect(goesWith(true)).toBe(goes);
+  // What has a resource of its own goes by itself.
+  expect(goesWith(false)).toBe(false);
 });

@@ -3,7 +3,7 @@ import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import { Claims, claimIn, goesBefore, isOlder, supersededIn } from '../../../src/operator/managed/claims.ts';
+import { Claims, currentClaim, goesBefore, isOlder, supersededIn } from '../../../src/operator/managed/claims.ts';
 import { readPolicies } from '../../../src/operator/managed/spec.ts';
 import { object } from '../objects.ts';
 
@@ -82,7 +82,7 @@ test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
   expect(change && claims.contestedBy(change)).toEqual(expected);
 });
 
-test.each<[string, KubeObject, ReturnType<typeof claimIn>]>([
+test.each<[string, KubeObject, ReturnType<typeof currentClaim>]>([
   ['nothing', object(), undefined],
   ['what it is to adopt', object({}, { adopt: 'x' }), { id: 'x', isConfirmed: false }],
   ['what its annotations name', object({}, { externalId: 'x', adopt: 'y' }), { id: 'x', isConfirmed: false }],
@@ -103,7 +103,7 @@ test.each<[string, KubeObject, ReturnType<typeof claimIn>]>([
   ['nothing once it is finalized', deleted(shows('x'), ['example.com/hold']), undefined],
   ['what it observes', object({ status: { id: 'x' } }, { adopt: 'y' }), { id: 'y', isConfirmed: false }],
 ])('an object claims %s', (_, claimant, expected) => {
-  expect(claimIn(claimant)).toEqual(expected);
+  expect(currentClaim(claimant)).toEqual(expected);
 });
 
 test.each<[string, KubeObject, KubeObject, boolean]>([
@@ -193,14 +193,6 @@ describe('the claims of a kind', () => {
     expect(claims.rivalFor('x', young)?.metadata.name).toBe(expected === undefined ? 'old' : undefined);
   });
 
-  test('of two that have superseded the same, the older leaves it to nobody, and the younger to the older', () => {
-    const { claims, put } = setUp();
-    const old = object({ name: 'old', created: OLD, status: superseded }, superseding);
-    const young = object({ name: 'young', created: YOUNG, status: superseded }, superseding);
-    for (const each of [old, young]) put(each);
-    expect([old, young].map((each) => claims.isClaimedByAnother('x', each))).toEqual([false, true]);
-  });
-
   test('are not disputed by who only observes, but by who has an invalid spec: that one may manage', () => {
     const store = new ObjectStore();
     const claims = new Claims({ membersOf: ({ spec }) => ipPolicyKind.readMembers(spec) }, store);
@@ -212,12 +204,6 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(object({}, { adopt: 'x' }))).toBeUndefined();
     put(object({ name: 'next', created: OLD, spec: { managementPolicy: 'no' } }, { adopt: 'x' }));
     expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
-  });
-
-  test('of a resource of its own, an object leaves to nobody who has only named it', () => {
-    const { claims, put } = setUp();
-    put(object({ name: 'other' }, { adopt: 'x' }));
-    expect(claims.heirsOf('x', object({ name: 'self', ...shows('x') }))).toEqual([]);
   });
 
   test('end when the object is finalized, however long others hold it up', () => {

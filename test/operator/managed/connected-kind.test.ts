@@ -1,12 +1,10 @@
 /** What a kind knows of its objects without asking anybody. */
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { remember } from '../../../src/client/entity-tags.ts';
 import { owned } from '../../../src/operator/kinds/owner.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { ConnectedKind } from '../../../src/operator/managed/connected-kind.ts';
 import { dated, mayExist } from '../../../src/operator/managed/external.ts';
-import { Reference } from '../../../src/operator/managed/inputs/input.ts';
 import type { AnyKind } from '../../../src/operator/managed/kind.ts';
 import { NO_TERMS } from '../../../src/operator/managed/spec-terms.ts';
 import { noInputs } from '../inputs.ts';
@@ -108,13 +106,6 @@ test('a spec cannot be compared while what it refers to is not there', () => {
   expect(kind.comparableSpec(withSpec({ ownerRef: { name: 'ci' } }))).toBeUndefined();
 });
 
-test('the owner that an object names is found in its spec, valid or not', () => {
-  const kind = connected({ spec: { size: z.int(), ownerId: z.string().default('usr_default') } as never });
-  expect(kind.ownerNamedBy(withSpec({ size: 1 }))).toEqual({ id: 'usr_default' });
-  expect(kind.ownerNamedBy(withSpec({ size: 'large', ownerId: 'usr_1' }))).toEqual({ id: 'usr_1' });
-  expect(kind.ownerNamedBy(withSpec({ size: 'large' }))).toBeUndefined();
-});
-
 test('an error is told in the words of the spec', () => {
   const memberNames = new Map([['size_in_api', 'size']]);
   expect(connected({ memberNames }).termsOf(withSpec({ size: 1 }))).toMatchObject({
@@ -125,19 +116,8 @@ test('an error is told in the words of the spec', () => {
 });
 
 describe('settings of another resource', () => {
-  const owner = (given: unknown) =>
-    connected({ owner: { kind: 'Owner', givenIn: () => given, modulesIn: () => ['tls'] } });
-  test.each<[string, unknown, string | undefined]>([
-    ['by its id', 'own_1', 'own_1'],
-    ['by its name', new Reference({ kind: 'Owner', name: 'o' }), 'Owner/ns/o'],
-    ['in another namespace', new Reference({ kind: 'Owner', name: 'o', namespace: 'far' }), 'Owner/far/o'],
-    ['not at all', undefined, undefined],
-  ])('are those of what the object names %s', (_, given, key) => {
-    expect(owner(given).ownerKeyIn(withSpec({}))).toBe(key);
-  });
-
   test('are declared only where the object manages', () => {
-    const kind = owner('own_1');
+    const kind = connected({ owner: { kind: 'Owner', givenIn: () => 'own_1', modulesIn: () => ['tls'] } });
     expect(kind.modulesIn(withSpec({}))).toEqual(['tls']);
     expect(kind.modulesIn(withSpec({ managementPolicy: 'Observe' }))).toEqual([]);
     expect(connected().modulesIn(withSpec({}))).toEqual([]);

@@ -94,15 +94,6 @@ test('an API that cannot delete anything is no refusal', async () => {
   await expect(retire(replacing([A]), things)).rejects.toThrow(apiError('UNAVAILABLE'));
 });
 
-test('those that wait for what has gone are told', async () => {
-  const { managed } = await manage(replacing([A]), { things: all() });
-  const woken: string[] = [];
-  const wake = () => woken.push('waiting');
-  managed.waiting.set('other', { has: [], wants: ['thg_a'], isCurrent: () => true, wake });
-  await retireSuperseded(managed, NOW);
-  expect(woken).toEqual(['waiting']);
-});
-
 const KEPT = { listed: ['thg_a'], said: [], next: at(1) };
 
 describe('what was superseded is kept for a while yet', () => {
@@ -203,11 +194,11 @@ describe('settings of a superseded owner', () => {
     { externalId: 'thg_c', retiring: JSON.stringify(before) },
   );
 
-  test('are handed over to another object that declares some, and else deleted', async () => {
-    const heir = object({ name: 'heir', spec: { of: 'thg_b' } });
-    expect(await retire(of, all(), { kind: SETTINGS, others: [heir] })).toMatchObject({
-      ids: ['thg_b', 'thg_c'],
-      said: ['OldResourceDeleted: Deleted the modules of thg_a'],
+  test('are deleted, also if another object waits for them', async () => {
+    const waiting = object({ name: 'waiting', spec: { of: 'thg_b' } }, { externalId: 'thg_b' });
+    expect(await retire(of, all(), { kind: SETTINGS, others: [waiting] })).toMatchObject({
+      ids: ['thg_c'],
+      said: ['OldResourceDeleted: Deleted the modules of thg_a, the modules of thg_b'],
       listed: [],
     });
   });

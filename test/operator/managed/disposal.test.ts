@@ -106,15 +106,6 @@ test('settings of what is about to be deleted go along with it', async () => {
   expect(await events()).toEqual(['Deleted: Deleted the modules of thg_b']);
 });
 
-test('those that wait for what an object had are told when it is deleted', async () => {
-  const { managed } = await manage(of, { things: all() });
-  const woken: string[] = [];
-  const wake = () => woken.push('waiting');
-  managed.waiting.set('other', { has: [], wants: ['thg_c'], isCurrent: () => true, wake });
-  await deleteRemote(managed, readIdentity(of));
-  expect(woken).toEqual(['waiting']);
-});
-
 test.each<[string, typeof of, Identity, string[], string[], string[]]>([
   ['the present one', of, readIdentity(of), [], ['thg_c'], ['Retained: Retained thg_c']],
   ['nothing that was never finished', unfinished, found, [], ['thg_b', 'thg_c'], ['Deleted: Deleted thg_a']],

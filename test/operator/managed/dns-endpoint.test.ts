@@ -41,7 +41,7 @@ async function keeping(of: KubeObject, { existing, ...more }: Setting = {}) {
     release: () => managed.releaseDnsEndpoint(),
     find: () => cluster.find('dnsendpoints', 'a'),
     /** The cache knows the DNSEndpoint. */
-    hear: async () => access.dnsEndpoints.watch.observeFound(await cluster.get('dnsendpoints', 'a')),
+    hear: async () => access.dnsEndpoints.watch.observe(await cluster.get('dnsendpoints', 'a')),
   };
 }
 

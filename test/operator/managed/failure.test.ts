@@ -125,15 +125,6 @@ describe('a failure', () => {
     expect(classify(error)).toMatchObject(expected);
   });
 
-  test.each([
-    [true, true],
-    [false, undefined],
-  ])('by no answer to a change (%s) says whether that may take effect yet', (mayTakeEffect, expected) => {
-    expect(classify(new ApiUnreachableError('x', { mayTakeEffect }))).toHaveProperty('kind', 'transient');
-    const { mayTakeEffect: told } = Object(classify(new ApiUnreachableError('x', { mayTakeEffect })));
-    expect(told).toBe(expected);
-  });
-
   test('never contains what may differ between attempts', () => {
     const message = (error: unknown) => (classify(error) as { message: string }).message;
     const first = apiError('INVALID_REQUEST', { '/acl/0': 'no', request_id: 'first' });

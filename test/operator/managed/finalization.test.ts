@@ -7,7 +7,7 @@ import { fateOfRemote, finalize } from '../../../src/operator/managed/finalizati
 import { Reference } from '../../../src/operator/managed/inputs/input.ts';
 import { objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
 import { noInputs } from '../inputs.ts';
-import { object } from '../objects.ts';
+import { condition, object } from '../objects.ts';
 import { manage } from './managed-under-test.ts';
 import { NAMESPACE } from './placing.ts';
 import { SETTINGS, Things } from './things.ts';
@@ -96,17 +96,27 @@ test('with an object that waited for what another has goes what was created for 
   expect(await events()).toEqual(['Deleted: Deleted thg_2']);
 });
 
-test('with settings go those of no owner that another object has taken over', async () => {
-  const heir = object({ name: 'heir', spec: { of: 'thg_2' } });
-  const things = new Things('thg_1', 'thg_2');
-  const { managed, identity } = await manage(deleted({}, { generation: 0 }), {
-    things,
-    others: [heir],
-    kind: SETTINGS,
-  });
+/** Being deleted; refers to thg_1. */
+const modulesOf = (status: object) =>
+  object(
+    { spec: { of: 'thg_1' }, status, metadata: { deletionTimestamp: NOON, finalizers: [FINALIZER] } },
+    { externalId: 'thg_1' },
+  );
+const waiting = object({ name: 'waiting', spec: { of: 'thg_1' } }, { externalId: 'thg_1' });
+const had = { id: 'thg_1', createGeneration: 0 };
+
+test.each<[string, KubeObject, KubeObject[], boolean]>([
+  ['go with the object that has set them', modulesOf(had), [], true],
+  ['go although another object waits for them', modulesOf(had), [waiting], true],
+  ['go after a restore', modulesOf({}), [], true],
+  ['stay if an older object has them', modulesOf(had), [rival], false],
+  ['stay if the object has never set any', modulesOf({ conditions: [condition('Ready', 'False')] }), [], false],
+])('modules %s', async (_, of, others, go) => {
+  const things = new Things('thg_1');
+  const { managed, exists } = await manage(of, { things, others, kind: SETTINGS });
   await finalize(managed);
-  expect(things.ids).toEqual(['thg_2']);
-  expect((await identity('heir')).externalId).toBe('thg_2');
+  expect(things.ids).toEqual(go ? [] : ['thg_1']);
+  expect(await exists()).toBe(false);
 });
 
 test('nothing is deleted for an object that was finalized before', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../../src/operator/contract/names.ts';
 import {
-  claimOf,
+  claimedId,
   dueForRetirement,
   idempotencyOf,
   identityAnnotations,
@@ -158,5 +158,5 @@ test.each([
   ['else the one that it wants to adopt', { adopt: 'b' }, 'b'],
   ['else nothing', {}, undefined],
 ])('an object claims %s', (_, annotations, expected) => {
-  expect(claimOf(object({}, annotations))).toBe(expected);
+  expect(claimedId(object({}, annotations))).toBe(expected);
 });

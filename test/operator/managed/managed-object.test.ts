@@ -151,48 +151,11 @@ describe('an object from a cache', () => {
     expect(managed.object.kind).toBe(SAMPLE.kind);
     expect(access.cache.store.get(KEY)).toEqual(slim(managed.object));
   });
-
-  type Cluster = Awaited<ReturnType<typeof managing>>['cluster'];
-  test.each<[string, (cluster: Cluster) => Promise<unknown>, boolean]>([
-    ['as it is now', (api) => api.touch('samples', 'b'), true],
-    ['not when it is gone', (api) => api.remove('samples', 'b'), false],
-    [
-      'not when another has its name',
-      async (api) => {
-        await api.remove('samples', 'b');
-        await api.place('samples', object({ name: 'b' }));
-      },
-      false,
-    ],
-  ])('another one is had %s', async (_, change, isHad) => {
-    const other = object({ name: 'b' });
-    const { managed, access, cluster: api } = await managing(object(), { others: [other] });
-    const known = api.known(other);
-    const told: string[] = [];
-    access.cache.addHandler({ onChange: ({ key }, origin) => void told.push(`${origin} ${key}`) });
-    await change(api);
-    const now = isHad ? await api.get('samples', 'b') : undefined;
-    const newest = await managed.newestOf(known);
-    expect(newest?.object).toEqual(now);
-    await newest?.mustBeNewest();
-    expect(api.asked()).toEqual([`GET ${PATH.replace(/a$/, 'b')}`]);
-    expect(access.cache.store.get(`${NAMESPACE}/b`)).toEqual(slim(now ?? known));
-    // Of what this process writes, nobody is told; this was somebody else.
-    expect(told).toEqual(isHad ? [`watch ${NAMESPACE}/b`] : []);
-  });
 });
 
 describe('the work on an object', () => {
   const now = () => Date.now();
   const HOUR = 3_600_000;
-
-  test('is done again when its kind is told so', async () => {
-    const told: string[] = [];
-    const inputs = cluster({}, { peers: { [SAMPLE.kind]: { enqueue: (key) => void told.push(key) } } });
-    const { managed } = await managing(object(), { inputs });
-    managed.enqueue();
-    expect(told).toEqual([KEY]);
-  });
 
   test('is planned for the first of all times', async () => {
     const { managed } = await managing(object());

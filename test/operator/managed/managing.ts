@@ -15,11 +15,10 @@ import { DnsEndpoints } from '../../../src/operator/managed/dns-endpoint.ts';
 import type { CreateScope, External, Remote } from '../../../src/operator/managed/external.ts';
 import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
 import { type AnyKind, kind } from '../../../src/operator/managed/kind.ts';
-import { Losses } from '../../../src/operator/managed/losses.ts';
 import { ManagedObject, type ObjectAccess } from '../../../src/operator/managed/managed-object.ts';
+import { ReissueBackoff } from '../../../src/operator/managed/secrets/reissue-backoff.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
-import { Waiting } from '../../../src/operator/managed/waiting.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { noInputs } from '../inputs.ts';
 import { DNS_ENDPOINT, type Plural, type Policy, placing, SAMPLE } from './placing.ts';
@@ -115,8 +114,7 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
     metrics: metrics.managed,
     mayAdopt: () => true,
     mayHandOutUserRights: true,
-    waiting: new Waiting(),
-    losses: new Losses(),
+    reissueBackoff: new ReissueBackoff(),
     ...access,
   };
   return {

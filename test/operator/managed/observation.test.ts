@@ -89,9 +89,12 @@ test('what was superseded is deleted when it is due, and looked at again before'
   expect(requeueAfterMs).toBeGreaterThan(0);
 });
 
-test('a create that was begun is undone before', async () => {
-  const of = observing({ createGeneration: '1', createKey: 'k', adopt: 'thg_9' });
-  const { managed, spec, things } = await manage(of, { things: new Things('thg_9').makeFor('thg_1') });
+test('while a resource is being replaced, that is observed, and the create is left under way', async () => {
+  const retiring = JSON.stringify([{ id: 'thg_1', generation: 1, after: '2026-01-01T00:00:00Z' }]);
+  const of = observing({ createGeneration: '2', createKey: 'k', retiring });
+  const { managed, spec, things, identity } = await manage(of, { things: new Things().makeFor('thg_1', 'thg_2') });
   await observeOnly(managed, spec);
-  expect(things.ids).toEqual(['thg_9']);
+  expect(readStatus(managed.object).id).toBe('thg_1');
+  expect(things.ids).toEqual(['thg_1', 'thg_2']);
+  expect(await identity()).toMatchObject({ externalId: undefined, generation: 2, createKey: 'k' });
 });

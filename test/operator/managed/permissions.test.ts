@@ -2,7 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { REASON } from '../../../src/operator/contract/reasons.ts';
 import type { Identity } from '../../../src/operator/managed/identity.ts';
-import { mustMayAdopt, mustMayHandOut, namesOnlyOwn, onlyOwn } from '../../../src/operator/managed/permissions.ts';
+import {
+  namesOnlyOwn,
+  onlyOwn,
+  requireAdoptionGrant,
+  requireHandOutGrant,
+} from '../../../src/operator/managed/permissions.ts';
 import { object } from '../objects.ts';
 
 test.each([
@@ -10,12 +15,12 @@ test.each([
   ['annotations tunnel-operator.dev/adopt and tunnel-operator.dev/external-id', { adopt: 'a', externalId: 'b' }],
 ])('in a namespace without adoption, the remedy is to remove the %s', (named, annotations) => {
   const given = object({}, annotations);
-  expect(() => mustMayAdopt({ object: given, mayAdopt: true })).not.toThrow();
+  expect(() => requireAdoptionGrant({ object: given, mayAdopt: true })).not.toThrow();
   const refusal = expect.objectContaining({
     reason: REASON.accessDenied,
     message: expect.stringMatching(new RegExp(`from namespace ns: .* remove the ${named}$`)),
   });
-  expect(() => mustMayAdopt({ object: given, mayAdopt: false })).toThrow(refusal);
+  expect(() => requireAdoptionGrant({ object: given, mayAdopt: false })).toThrow(refusal);
 });
 
 const entry = (id: string) => ({ id, generation: 1, after: '2026-11-21T10:00:00.000Z' });
@@ -51,7 +56,7 @@ test.each([
   ['of a user', false, true, 'an APIKey must belong to a bot: set spec.ownerRef to a BotUser, or '],
 ])('an object may hand out rights %s', (_, mayHandOutUserRights, has, refusal) => {
   const kind = { kind: 'APIKey', handsOutUserRights: () => has };
-  const handOut = () => mustMayHandOut(kind, {} as never, mayHandOutUserRights);
+  const handOut = () => requireHandOutGrant(kind, {} as never, mayHandOutUserRights);
   if (refusal === undefined) expect(handOut).not.toThrow();
   else expect(handOut).toThrow(expect.objectContaining({ message: expect.stringContaining(refusal) }));
 });

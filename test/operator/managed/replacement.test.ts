@@ -92,16 +92,16 @@ test('a superseded token works for as long as the overlap is', async () => {
 
 test('a token that is lost again soon is not issued anew before a pause', async () => {
   const { managed, spec, identity } = await manage(having(1), { things: one(), kind: tokens([]) });
-  managed.losses.reissued(managed.object.metadata.uid, new Date());
+  managed.reissueBackoff.reissued(managed.object.metadata.uid, new Date());
   expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_1' }, isHeld: false });
   expect((await identity()).externalId).toBe('thg_1');
-  expect(managed.retryAt).toEqual(managed.losses.pauseUntil(managed.object.metadata.uid, new Date()));
+  expect(managed.retryAt).toEqual(managed.reissueBackoff.pauseUntil(managed.object.metadata.uid, new Date()));
 });
 
 test('a token that is lost is counted, so that the next loss has its pause', async () => {
   const { managed, spec } = await manage(having(1), { things: one(), kind: tokens([]) });
   await findRemote(managed, spec);
-  expect(managed.losses.pauseUntil(managed.object.metadata.uid, new Date())).toBeInstanceOf(Date);
+  expect(managed.reissueBackoff.pauseUntil(managed.object.metadata.uid, new Date())).toBeInstanceOf(Date);
 });
 
 test.each<[string, ReturnType<typeof object>]>([

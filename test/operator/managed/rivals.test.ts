@@ -8,7 +8,6 @@ import {
 } from '../../../src/operator/managed/rivals.ts';
 import { object } from '../objects.ts';
 import { type Circumstances, managing, scopeOf } from './managing.ts';
-import { modulesOf } from './things.ts';
 
 test.each([
   ['the first', 'ipp_1', true],
@@ -80,7 +79,6 @@ test.each<[string, boolean, object, Circumstances, id?: string]>([
   ],
   ['when it is of another family', false, {}, {}, 'usr_1'],
   ['when another object claims it', false, {}, { others: [manager] }],
-  ['when they are modules that another object claims, too', true, {}, { others: [manager], kind: modulesOf('') }],
 ])('what an object lists as superseded may be deleted or not %s', async (_, expected, status, about, id = 'ipp_1') => {
   const { managed } = await managing(object({ status }, { externalId: 'ipp_2' }), about);
   expect(mayRetire(managed, id, scopeOf())).toBe(expected);

@@ -11,7 +11,6 @@ import {
   isPaused,
   isUnfinished,
   looksSettled,
-  readOwner,
   readSpec,
   readStatus,
   shownIdentity,
@@ -122,7 +121,6 @@ test.each([
   'ownerId',
   'createGeneration',
   'retiring',
-  'handedOver',
   'observedGeneration',
   'sources',
   'references',
@@ -131,18 +129,6 @@ test.each([
   'conditions',
 ])('of a status, nothing is believed when its %s makes no sense', (name) => {
   expect(readStatus(object({ status: { uri: 'x', [name]: { any: 'thing' } } }))).toEqual({});
-});
-
-const ids = new Map([['a', 'usr_1']]);
-test.each<[string, unknown, ReturnType<typeof readOwner>]>([
-  ['by id', { ownerId: 'usr_2' }, { id: 'usr_2' }],
-  ['by reference', { ownerRef: 'a' }, { id: 'usr_1' }],
-  ['by a reference of which nothing is known', { ownerRef: 'b' }, { id: undefined }],
-  ['not at all', {}, undefined],
-  ['in no way that makes sense', { ownerId: 1 }, undefined],
-  ['in no spec', undefined, undefined],
-])('a spec names the owner %s', (_, spec, expected) => {
-  expect(readOwner(spec, (ownerRef) => ids.get(String(ownerRef)))).toEqual(expected);
 });
 
 const deletionTimestamp = '2026-11-21T10:00:00Z';

@@ -49,8 +49,6 @@ export class Things implements External<ThingSpec, Thing> {
   readonly hidden = new Set<string>();
   /** Those of them that something refers to. */
   readonly inUse = new Set<string>();
-  /** The ids of those that have given up what others wait for. */
-  readonly givenUp: string[] = [];
   /** The keys of all creates that were sent. */
   readonly sent: string[] = [];
   /** The ids of those that were updated. */
@@ -132,12 +130,6 @@ export class Things implements External<ThingSpec, Thing> {
     await answer();
     this.updated.push(id);
     return this.make(id, { size, shape, material, open });
-  }
-
-  async giveUp({ id, open }: Thing): Promise<boolean> {
-    await answer();
-    if (open === true) this.givenUp.push(id);
-    return open === true;
   }
 
   async delete(id: string): Promise<'deleted' | 'not found'> {

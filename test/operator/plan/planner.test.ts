@@ -2,13 +2,11 @@
 import { expect, test } from 'vitest';
 import { ApiError } from '../../../src/client/client.ts';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
-import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import type { ManifestDocument } from '../../../src/operator/plan/manifest-files.ts';
 import { object } from '../objects.ts';
 import { planned, type Surroundings } from './planner-under-test.ts';
 
 const [OWN, OTHER] = ['edgtls_01m7yvm3eyf20vnt1006h45zq2', 'edgtls_01m7yvm3eyf20vnt1006h45zq3'];
-const GONE = 'edgtls_01m7yvm3eyf20vnt1006h45zq4';
 const USER = 'usr_01m7yvm3eyf20vnt1006h45zq2';
 const denied = new ApiError({ error_code: 'PERMISSION_DENIED', status_code: 403, msg: 'denied', details: {} });
 
@@ -111,12 +109,6 @@ test.each<[string, readonly ManifestDocument[], Surroundings, string]>([
     [file('TunnelCredential', 'c', { secret: {} })],
     { objects: { secrets: [object({ name: 'c', kind: 'Secret' })] } },
     'Secret c exists',
-  ],
-  [
-    'it is to observe modules while it has those of another owner',
-    [modules('m', { tlsEdgeRef: { id: OWN }, managementPolicy: 'Observe' }, { 'external-id': OTHER })],
-    { remotes: [own, { ...own, id: OTHER }] },
-    OTHER,
   ],
 ])('an object is blocked, and no other, if %s', async (_, documents, surroundings, reason) => {
   const [first, last] = await planned([...documents, file('BotUser', 'other', { name: 'x' })], surroundings);
@@ -251,28 +243,4 @@ test.each([
     changed: ['description'],
   });
   expect(plan?.changes).toEqual([expected]);
-});
-
-const another = (name: string) =>
-  object({
-    name,
-    kind: 'TLSEdgeModules',
-    spec: { tlsEdgeRef: { id: OTHER } },
-    status: { id: OTHER, createGeneration: 0 },
-  });
-
-test.each<[string, object | undefined, string, readonly KubeObject[]]>([
-  ['that it has never had, as its status says', { id: OWN, createGeneration: 0 }, OTHER, []],
-  ['of which its status says nothing', { conditions: [] }, OTHER, []],
-  ['that another object has', undefined, OTHER, [another('other')]],
-  ['of something else', undefined, 'bot_01m7yvm3eyf20vnt1006h45zq2', []],
-  ['of what is gone', undefined, GONE, []],
-])('modules %s do not keep an object from observing others', async (_, shown, externalId, others) => {
-  const existing = object({ name: 'm', kind: 'TLSEdgeModules', ...(shown && { status: shown }) });
-  const observing = { tlsEdgeRef: { id: OWN }, managementPolicy: 'Observe' };
-  const [plan] = await planned([modules('m', observing, { 'external-id': externalId })], {
-    objects: { tlsedgemodules: [existing, ...others] },
-    remotes: [OWN, OTHER, externalId].filter((id) => id !== GONE).map((id) => ({ ...own, id })),
-  });
-  expect(plan).toMatchObject({ action: 'none', reason: 'only observed' });
 });

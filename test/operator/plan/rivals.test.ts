@@ -84,12 +84,3 @@ test('one that is paused and yet to be created claims what its annotations name,
   const asked = modules.mustHaveNone(tlsEdgeModulesKind, { scope }, planned, referring);
   await expect(asked).resolves.toBeUndefined();
 });
-
-test('a resource is another’s once a reconcile of that has confirmed it', async () => {
-  const own = object({}, { externalId: ID });
-  const showing = object({ name: 'b', status: { id: ID, createGeneration: 1 } }, { externalId: ID });
-  const isOfAnother = (...others: KubeObject[]) => among(own, ...others).isOfAnother(tlsEdgeKind, own, ID);
-  expect(await isOfAnother()).toBe(false);
-  expect(await isOfAnother(old({}))).toBe(false);
-  expect(await isOfAnother(showing, old({}))).toBe(true);
-});

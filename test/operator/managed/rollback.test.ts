@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { StaleObject } from '../../../src/operator/managed/external.ts';
-import { takeBack } from '../../../src/operator/managed/taking-back.ts';
+import { rollBack } from '../../../src/operator/managed/replacement.ts';
 import { object } from '../objects.ts';
 import { manage } from './managed-under-test.ts';
 import { type ThingKind, Things, tokens } from './things.ts';
@@ -43,7 +43,7 @@ test.each<[string, Entry[], string, Things, object, string[]]>([
   ],
 ])('an object takes back %s', async (_, retiring, externalId, things, expected, superseded) => {
   const { managed, spec, identity, events } = await manage(replacing(retiring, externalId), { things });
-  expect(await takeBack(managed, spec)).toBe(true);
+  expect(await rollBack(managed, spec)).toBe(true);
   expect(await identity()).toMatchObject({ createKey: undefined, ...expected });
   expect((await identity()).retiring.map(({ id }) => id)).toEqual(superseded);
   expect(await events()).toEqual([]);
@@ -54,7 +54,7 @@ test('what is taken back supersedes its successor at once, and leaves the rest t
   things.makeFor('thg_c');
   const { managed, spec, identity, events } = await manage(replacing([A, B], 'thg_c'), { things });
   const before = Date.now();
-  expect(await takeBack(managed, spec)).toBe(true);
+  expect(await rollBack(managed, spec)).toBe(true);
   const [first, second] = (await identity()).retiring;
   expect(first).toEqual(A);
   expect(second?.id).toBe('thg_c');
@@ -78,7 +78,7 @@ test.each<[string, ReturnType<typeof object>, Partial<ThingKind>]>([
 ])('an object does not take back anything %s', async (_, of, kind) => {
   const { managed, spec, object: written } = await manage(of, { things: both(), kind });
   const before = await written();
-  expect(await takeBack(managed, spec)).toBe(false);
+  expect(await rollBack(managed, spec)).toBe(false);
   expect(await written()).toEqual(before);
 });
 
@@ -86,7 +86,7 @@ test('what an object has listed, but never had, it does not take back', async ()
   const other = object({ name: 'other', status: { id: 'thg_x', createGeneration: 1 } });
   const of = replacing([entry('thg_x', 0)]);
   const { managed, spec, identity } = await manage(of, { things: new Things('thg_x'), others: [other] });
-  expect(await takeBack(managed, spec)).toBe(false);
+  expect(await rollBack(managed, spec)).toBe(false);
   expect((await identity()).externalId).toBeUndefined();
 });
 
@@ -95,7 +95,7 @@ test.each([
   ['nothing that was replaced before', 'thg_c', undefined],
 ])('a new resource is told to replace %s', async (_, externalId, expected) => {
   const { managed, spec } = await manage(replacing([A, B], externalId, { shape: 'flat' }), { things: both() });
-  await takeBack(managed, spec);
+  await rollBack(managed, spec);
   expect(managed.replaces).toBe(expected);
 });
 
@@ -103,6 +103,6 @@ test('nothing is taken back by the list in a stale cache', async () => {
   const { managed, spec, things, outdate } = await manage(replacing([A]), { things: both() });
   await outdate();
   const before = things.created;
-  await expect(takeBack(managed, spec)).rejects.toThrow(StaleObject);
+  await expect(rollBack(managed, spec)).rejects.toThrow(StaleObject);
   expect(things.created).toBe(before);
 });

@@ -1,11 +1,10 @@
 /** Mutations that no test notices, and why that is right. Whatever is listed is not tried. */
 import { API } from './explained/api.ts';
-import { API_HTTP } from './explained/api-http.ts';
 import { COMMON } from './explained/common.ts';
 import type { Explained } from './explained/entries.ts';
 import { OPERATOR } from './explained/operator.ts';
 
-export const EXPLAINED: Explained = { ...API, ...API_HTTP, ...COMMON, ...OPERATOR };
+export const EXPLAINED: Explained = { ...API, ...COMMON, ...OPERATOR };
 
 export interface Explanations {
   /** The reason why no test notices this mutation. */

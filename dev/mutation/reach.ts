@@ -28,7 +28,7 @@ const NEAR: Readonly<Record<string, readonly string[]>> = {
   'src/resources': ['test/api/openapi/checked-in.test.ts'],
   'src/api/families': ['test/api/openapi/checked-in.test.ts'],
   // Defaults, which the settings show and the documentation promises.
-  'src/api/http': ['test/api/settings.test.ts', 'test/api/limits.test.ts'],
+  'src/api/guard': ['test/api/settings.test.ts', 'test/api/limits.test.ts'],
   'src/api/store': ['test/api/crud', 'test/api/secrets'],
   'src/api/secrets': ['test/api/store'],
   'src/api/errors': ['test/api/http'],

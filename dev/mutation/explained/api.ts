@@ -1,6 +1,6 @@
 import type { Explained } from './entries.ts';
 
-/** Of the management API, but for what is between its connections and its operations (api-http.ts). */
+/** Of the management API. */
 export const API: Explained = {
   'src/api/announced-key.ts': {
     'const PAUSE_MS = * → *': 'how long to wait; no test asserts a time',

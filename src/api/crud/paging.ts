@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { idOf } from '../../resources/definition/id.ts';
 import { emptyIsAbsent } from '../../resources/definition/none.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
-import { MAX_PAGE_BYTES } from '../http/bytes-in-flight.ts';
+import { MAX_PAGE_BYTES } from '../guard/bytes-in-flight.ts';
 import type { Page, Row } from '../store/repository.ts';
 
 export const MAX_LIMIT = 100;

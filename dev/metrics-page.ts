@@ -23,7 +23,7 @@ export function allMetrics(): Metrics {
   const api = createApiMetrics({
     db: { usage: () => ({ total: 0, idle: 0, waiting: 0 }) },
     bytes: { total: () => 0 },
-    connections: { usage: () => ({ open: 0, refused: 0, closed: 0 }) },
+    connections: { open: new Map(), refused: () => 0 },
   });
   const [ofApi, ofOperator] = [api, createOperatorMetrics()].map(({ registry }) =>
     z

@@ -12,12 +12,11 @@ import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { NO_BASE } from './crud/view.ts';
 import { startHousekeeping } from './housekeeping.ts';
-import { descriptorLimit } from './http/descriptors.ts';
 import { buildMetricsServer } from './http/metrics-server.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
 import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
-import { connectionLimits, stopTimes } from './start-limits.ts';
+import { stopTimes } from './stop-times.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 import { tracedDatabase } from './store/traced-database.ts';
@@ -57,7 +56,6 @@ export async function startApi(
   const config = { ...DEFAULTS, ...settings };
   const { host, port } = config;
   const { closingMs, ...shutdown } = stopTimes(config);
-  const limits = connectionLimits(config, descriptorLimit(), (about, message) => logger?.warn(about, message));
   const undo: (() => Promise<unknown>)[] = [];
   const ending = new AbortController();
   const stop = async () => {
@@ -99,7 +97,7 @@ export async function startApi(
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
-      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs, send: config.sendTimeoutMs },
+      timeouts: { request: config.requestTimeoutMs, handler: config.handlerTimeoutMs },
       rateLimits: {
         perKey: config.rateLimit,
         perOwner: config.rateLimitPerOwner,
@@ -112,7 +110,7 @@ export async function startApi(
         inAll: config.bytesInFlight,
       },
       metricsElsewhere: config.metricsPort !== undefined,
-      connectionLimits: limits,
+      connectionLimits: { most: config.maxConnections, perAddress: config.maxConnectionsPerAddress },
       shutdown,
       trustedProxies: config.trustedProxies,
       tracing,

@@ -3,11 +3,11 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { apiBaseUrl, duration, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
-import { BYTES_IN_FLIGHT } from './http/bytes-in-flight.ts';
-import { CONNECTION_LIMITS } from './http/connections.ts';
-import { LOAD_LIMITS } from './http/load-shedding.ts';
+import { BYTES_IN_FLIGHT } from './guard/bytes-in-flight.ts';
+import { CONNECTION_LIMITS } from './guard/connections.ts';
+import { LOAD_LIMITS } from './guard/load-shedding.ts';
+import { RATE_LIMITS } from './guard/rate-limit.ts';
 import { acmeAuthority, DEFAULT_PLATFORM, serviceDomains } from './http/platform.ts';
-import { RATE_LIMITS } from './http/rate-limit.ts';
 import { keyring } from './secrets/keyring.ts';
 import { connectionUrlProblem } from './store/connection-url.ts';
 
@@ -137,13 +137,6 @@ export const apiSettings = {
     default: '25s',
     schema: duration('0s', '10m'),
   },
-  sendTimeoutMs: {
-    env: 'SEND_TIMEOUT',
-    flag: '--send-timeout <duration>',
-    description: 'maximum time for a client to read one response; 0s for no limit',
-    default: '1m',
-    schema: duration('0s', '1h'),
-  },
   bytesInFlightPerKey: {
     env: 'MAX_BYTES_IN_FLIGHT_PER_KEY',
     flag: '--max-bytes-in-flight-per-key <bytes>',
@@ -202,7 +195,7 @@ export const apiSettings = {
   maxConnections: {
     env: 'MAX_CONNECTIONS',
     flag: '--max-connections <number>',
-    description: 'maximum number of client connections; fewer if the process may not open that many files',
+    description: 'maximum number of client connections',
     default: String(CONNECTION_LIMITS.most),
     schema: wholeNumber(1, 1_000_000),
   },

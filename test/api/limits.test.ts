@@ -1,12 +1,12 @@
 /** The limits that docs/api/limits.md promises are the ones in force. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { TIMEOUTS } from '../../src/api/app.ts';
-import { BYTES_IN_FLIGHT, MAX_PAGE_BYTES } from '../../src/api/http/bytes-in-flight.ts';
-import { CONNECTION_LIMITS } from '../../src/api/http/connections.ts';
-import { HEAD_LIMITS } from '../../src/api/http/head.ts';
-import { LOAD_LIMITS } from '../../src/api/http/load-shedding.ts';
-import { RATE_LIMITS } from '../../src/api/http/rate-limit.ts';
+import { MAX_HEAD_MS, TIMEOUTS } from '../../src/api/app.ts';
+import { BYTES_IN_FLIGHT, MAX_PAGE_BYTES } from '../../src/api/guard/bytes-in-flight.ts';
+import { MAX_HEAD_BYTES } from '../../src/api/guard/client-errors.ts';
+import { CONNECTION_LIMITS } from '../../src/api/guard/connections.ts';
+import { LOAD_LIMITS } from '../../src/api/guard/load-shedding.ts';
+import { RATE_LIMITS } from '../../src/api/guard/rate-limit.ts';
 
 const page = readFileSync('docs/api/limits.md', 'utf8');
 /** By what is limited. */
@@ -21,15 +21,11 @@ test.each([
   ['Requests of one API key', `${RATE_LIMITS.perKey} per second`],
   ['Requests of all API keys of one user or bot', `${RATE_LIMITS.perOwner} per second`],
   ['Requests of one address (IPv6: one /64) without a valid key', `${RATE_LIMITS.perAddress} per second`],
-  ['Connections', `${number(CONNECTION_LIMITS.most)}, `],
-  [
-    'Connections of one address (IPv6: one /64)',
-    CONNECTION_LIMITS.perAddress === CONNECTION_LIMITS.most / 2 ? 'half of all' : number(CONNECTION_LIMITS.perAddress),
-  ],
-  ['Headers of a request, with its first line', `${HEAD_LIMITS.bytes / 1024} KiB and ${HEAD_LIMITS.lines} lines, `],
+  ['Connections', `${number(CONNECTION_LIMITS.most)}; `],
+  ['Headers of a request, with its first line', `${MAX_HEAD_BYTES / 1024} KiB, `],
+  ['Time to receive the headers of a request', `${MAX_HEAD_MS / 1000} s, `],
   ['Time to receive a request', `${TIMEOUTS.request / 1000} s, `],
   ['Time from its headers to the response', `${TIMEOUTS.handler / 1000} s, `],
-  ['Time to read the response', `${TIMEOUTS.send / 60_000} min, `],
   ['Bytes in flight of one API key, or of one address without a valid one', `${BYTES_IN_FLIGHT.perKey / MIB} MiB, `],
   [
     'Bytes in flight of all keys of one owner, or of all addresses together without a valid key',

@@ -23,7 +23,6 @@ describe('the settings of the API', () => {
       bodyLimit: 1024 * 1024,
       requestTimeoutMs: 30_000,
       handlerTimeoutMs: 25_000,
-      sendTimeoutMs: 60_000,
       bytesInFlightPerKey: 32 * 1024 * 1024,
       bytesInFlightPerOwner: 64 * 1024 * 1024,
       bytesInFlight: 128 * 1024 * 1024,

@@ -32,21 +32,9 @@ interface Outcome {
 }
 
 /** Runs a program that is expected to end by itself, or, at the latest, when `until` is true of its output. */
-function run(
-  args: string[],
-  env: Record<string, string>,
-  until?: RegExp,
-  { descriptors = 1000, redirected = '' } = {},
-): Promise<Outcome> {
+function run(args: string[], env: Record<string, string>, until?: RegExp, { redirected = '' } = {}): Promise<Outcome> {
   return new Promise((resolve) => {
-    const words = [
-      '-c',
-      `ulimit -n "$0"; exec "$@" ${redirected}`,
-      String(descriptors),
-      process.execPath,
-      MAIN,
-      ...args,
-    ];
+    const words = ['-c', `exec "$0" "$@" ${redirected}`, process.execPath, MAIN, ...args];
     const options = { env: { PATH: process.env.PATH, LOG_FORMAT: 'json', ...env }, cwd: folder };
     const child = execFile('/bin/sh', words, options, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
@@ -151,12 +139,6 @@ describe('is told in one line:', () => {
       ['api'],
       () => ({ DATA_DIR: join(folder, 'file/data') }),
       /^DATA_DIR: .*(ENOTDIR|EEXIST)/,
-    ],
-    [
-      'a pool larger than the descriptors',
-      ['api'],
-      withDatabase({ DATABASE_POOL_SIZE: '1000' }),
-      /^DATABASE_POOL_SIZE: .*ulimit -n/,
     ],
   ])('%s', async (_, args, env, line) => {
     await writeFile(join(folder, 'file'), '');

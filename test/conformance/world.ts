@@ -5,7 +5,7 @@ import type { Role, Row } from '../../dev/conformance/row.ts';
 import type { Values } from '../../dev/fixtures/placeholders.ts';
 import { numbered } from '../../dev/fixtures/samples.ts';
 import type { AppOptions } from '../../src/api/app.ts';
-import type { RateLimits } from '../../src/api/http/rate-limit.ts';
+import type { RateLimits } from '../../src/api/guard/rate-limit.ts';
 import { createSecrets } from '../../src/api/secrets/sealing.ts';
 import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
 import { SSH_KEYS } from './ssh-keys.ts';

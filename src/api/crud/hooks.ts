@@ -49,7 +49,7 @@ export interface Hooks<R extends Resource = Resource> {
     input: z.output<R['create']>,
     id: string,
     api: Api,
-    call: Pick<Call, 'caller' | 'outOfTurn'>,
+    call: Pick<Call, 'caller' | 'withoutPermit'>,
   ): Promise<Draft>;
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;

@@ -11,7 +11,7 @@ import { notFound } from '../errors/errors.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { operation } from '../http/operation.ts';
-import { isSame, memberOf, refuseUnless } from '../http/sent-back.ts';
+import { isSame, memberOf, refuseUnless } from '../http/read-only-members.ts';
 import type { Row } from '../store/repository.ts';
 import { accessOf, type Family, initialFields, singleParameters, writeLocked, writeRow } from './family.ts';
 import type { WriteContext } from './hooks.ts';

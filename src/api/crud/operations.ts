@@ -7,7 +7,7 @@ import { idsOf } from '../../resources/definition/reference.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
-import { MAX_PAGE_BYTES } from '../http/bytes-in-flight.ts';
+import { MAX_PAGE_BYTES } from '../guard/bytes-in-flight.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import type { Api, Call, OperationResult } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';

@@ -4,7 +4,7 @@ import { idOf } from '../../resources/definition/id.ts';
 import { emptyIsAbsent } from '../../resources/definition/none.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
 import { words } from '../errors/naming.ts';
-import { MAX_PAGE_BYTES } from '../http/bytes-in-flight.ts';
+import { MAX_PAGE_BYTES } from '../guard/bytes-in-flight.ts';
 import type { Page, Row } from '../store/repository.ts';
 
 export const MAX_LIMIT = 100;

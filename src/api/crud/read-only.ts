@@ -1,7 +1,7 @@
 /** Whether what an update sends back of a resource is what it has. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
-import { insideElements, isSame, memberOf, refuseUnless, type SentBack } from '../http/sent-back.ts';
+import { insideElements, isSame, memberOf, refuseUnless, type SentBack } from '../http/read-only-members.ts';
 import type { Row } from '../store/repository.ts';
 import type { Family } from './family.ts';
 import type { WriteContext } from './hooks.ts';

@@ -37,6 +37,19 @@ export class Overload extends ApiError {}
 /** A request that did not arrive in time: clients may keep that up without end, so it is not logged each time. */
 export class LateRequest extends ApiError {}
 
+/** Thrown where a request is given up because its client has gone, or has been sent an error already. */
+export class RequestAborted extends Error {
+  override readonly name = 'RequestAborted';
+
+  constructor() {
+    super('the client no longer waits for a response');
+  }
+}
+
+/** The JSON pointer (RFC 6901) by which errors name a member of a body. */
+export const pointerTo = (path: readonly PropertyKey[]): string =>
+  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
 /** The body of an error, with the request's id. */
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {

@@ -20,7 +20,7 @@ import { conflict, notFound, refused } from '../errors/errors.ts';
 import { CATALOGUE } from '../events/catalogue.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Api, type Call, type OperationResult, operation } from '../http/operation.ts';
-import { refuseUnlessShown } from '../http/sent-back.ts';
+import { refuseUnlessShown } from '../http/read-only-members.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 

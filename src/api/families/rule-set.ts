@@ -8,7 +8,7 @@ import { ipPolicyRule, type RuleSetMember, ruleSet, ruleSetMember } from '../../
 import { accessOf, type Family, idParameter, writeLocked, writeRow } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import { refuseUnlessShown } from '../http/sent-back.ts';
+import { refuseUnlessShown } from '../http/read-only-members.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 import { ruleChanges } from './rule-changes.ts';

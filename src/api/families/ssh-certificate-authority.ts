@@ -4,23 +4,23 @@ import { z } from 'zod';
 import { DEFAULT_CURVE, DEFAULT_KEY_TYPE, sshCertificateAuthority } from '../../resources/ssh-certificate-authority.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidByRule, invalidRequest } from '../errors/errors.ts';
+import { createSemaphores } from '../guard/pool-shares.ts';
 import type { Api } from '../http/operation.ts';
-import { createTurns } from '../http/turns.ts';
 import { generatePrivateKey, lineOf, sshPublicOf } from '../ssh/keys.ts';
 
 /** The column of the private key, as PKCS #8 in PEM. */
 const PRIVATE_KEY = 'private_key';
 
 const { table } = sshCertificateAuthority;
-/** One key at a time per owner: few RSA keys are generated at once, and one owner must not take all the places. */
-const turns = createTurns(1);
+/** Each owner generates one key at a time: RSA keys take long, and only few are generated at once. */
+const generations = createSemaphores(1);
 const locationOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
 
 export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
   aboutCreate: 'Generates a key pair.',
   columns: [PRIVATE_KEY],
   sealed: [PRIVATE_KEY],
-  async prepare({ private_key_type, elliptic_curve }, id, { secrets }, { caller, outOfTurn }) {
+  async prepare({ private_key_type, elliptic_curve }, id, { secrets }, { caller, withoutPermit }) {
     const type = private_key_type ?? DEFAULT_KEY_TYPE;
     if (type !== 'ecdsa' && elliptic_curve != null) {
       throw invalidByRule({ '/elliptic_curve': `applies only to private_key_type ecdsa, not to ${type}` });
@@ -28,13 +28,13 @@ export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
     const curve = type === 'ecdsa' ? (elliptic_curve ?? DEFAULT_CURVE) : null;
     // Before the key is made: without an encryption key, nothing is made in vain.
     secrets.seal('', locationOf(id));
-    const key = await outOfTurn(async (mustBeAwaited) => {
-      const endTurn = await turns.take(caller.id);
+    const key = await withoutPermit(async (checkAwaited) => {
+      const release = await generations.acquire(caller.id);
       try {
-        mustBeAwaited();
+        checkAwaited();
         return await generatePrivateKey(type, curve);
       } finally {
-        endTurn();
+        release();
       }
     });
     const { algorithm, blob } = sshPublicOf(key);

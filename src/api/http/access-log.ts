@@ -1,89 +1,94 @@
-/** One line per request, of chosen members only: a header or a body can hold a secret. */
+/** One log line per request, of chosen members only, since a header or a body can hold a secret. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ERROR_STATUS } from '../../resources/definition/errors.ts';
-import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/read-only.ts';
-import type { ApiError, Details } from '../errors/errors.ts';
-import { ABORTED } from './body.ts';
-import type { Size } from './body-size.ts';
-import { pointerTo } from './json-pointer.ts';
+import { type ApiError, type Details, pointerTo } from '../errors/errors.ts';
 
 type Reasons = Pick<ApiError, 'details' | 'fixed'>;
 
-/** What members and parameters an operation has. */
-interface KnownNames {
-  body: Size;
-  query: Size;
-  /** Members of the body that responses show. */
-  readOnly: ReadOnlyMembers;
-}
-
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What was wrong with it, of a request that was refused as invalid. */
+    /** Why the request was refused as invalid. */
     reasons: Reasons | null;
+    /** For logs and metrics, which must not have a series per id; `unmatched` for paths that are not documented. */
+    documentedPath: string;
   }
   interface FastifyContextConfig {
-    known?: KnownNames;
+    documentedPath?: string;
+    /** Names of the members and parameters of the operation, which may be logged. */
+    names?: ReadonlySet<string>;
   }
 }
 
-/** Requested every few seconds by machines; logged at debug, and never refused for want of room. */
+/** Requested every few seconds by machines; logged at debug. */
 export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
-/** Whoever sends them without end would fill the log: their number is there instead (refusal-log.ts). */
-const TOO_MANY = ERROR_STATUS.RATE_LIMITED;
+/** The status of a request whose client went away before the response, as nginx logs it. No client sees it. */
+export const ABORTED = 499;
 
-export function addAccessLog(app: FastifyInstance): void {
+/** @param onAborted called for each request whose client went away before it had its response */
+export function addAccessLog(app: FastifyInstance, onAborted: (request: FastifyRequest) => void): void {
   app.decorateRequest('reasons', null);
+  app.decorateRequest('documentedPath', 'unmatched');
+  const sent = new WeakSet<FastifyReply>();
+  app.addHook('onRequest', (request, reply, done) => {
+    request.documentedPath = request.routeOptions.config.documentedPath ?? 'unmatched';
+    // Fastify's onResponse and onRequestAbort do not run for every response that is given up.
+    reply.raw.once('close', () => {
+      if (sent.has(reply)) return;
+      onAborted(request);
+      log(request, reply, ABORTED);
+    });
+    done();
+  });
   app.addHook('onResponse', (request, reply, done) => {
-    const { documentedPath, reasons } = request;
-    const level = PROBES.has(documentedPath) || reply.statusCode === TOO_MANY ? 'debug' : 'info';
-    const why = reasons && { reasons: withoutValues(reasons, request.routeOptions.config.known) };
-    request.log[level]({ ...about(request, reply), status: reply.statusCode, ...why }, 'request');
+    sent.add(reply);
+    log(request, reply, reply.statusCode);
     done();
   });
 }
 
-/** The line of a request whose client went away before it had its answer: a stranger may do that as often as they like. */
-export function logAborted(request: FastifyRequest, reply: FastifyReply): void {
-  request.log[request.caller ? 'info' : 'debug'](
-    { ...about(request, reply), status: ABORTED, aborted: true },
+function log(request: FastifyRequest, reply: FastifyReply, status: number): void {
+  const { method, documentedPath: route, reasons, caller } = request;
+  const isAborted = status === ABORTED;
+  // A client can cause very many lines by requests beyond its limit, and without a key by going away: their number is
+  // logged instead (refusal-log.ts).
+  const isNoise = PROBES.has(route) || status === ERROR_STATUS.RATE_LIMITED || (isAborted && !caller);
+  request.log[isNoise ? 'debug' : 'info'](
+    {
+      method,
+      route,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      status,
+      ...(isAborted && { aborted: true }),
+      ...(reasons && { reasons: withoutValues(reasons, request.routeOptions.config.names ?? new Set()) }),
+    },
     'request',
   );
 }
 
-function about({ method, documentedPath: route }: FastifyRequest, { elapsedTime }: FastifyReply) {
-  return { method, route, ms: Math.round(elapsedTime * 10) / 10 };
-}
-
 const MAX_REASONS = 10;
 
-/** Names that the request has chosen. */
-const THEIRS = '…';
+/** Stands for names that the request has chosen. */
+const CHOSEN = '…';
 
-/** The reasons as they may be logged: whatever was sent may be a secret, names as well as values. */
-function withoutValues({ details, fixed }: Reasons, known: KnownNames | undefined): Details {
+/** The reasons as they may be logged: both names and values in a request may be secrets. */
+function withoutValues({ details, fixed }: Reasons, names: ReadonlySet<string>): Details {
   const reasons = new Map<string, string>();
   for (const name of Object.keys(details)) {
-    const own = ownName(name, known);
-    if (!reasons.has(own)) reasons.set(own, fixed[name] ?? 'is not valid');
+    const safe = safeName(name, names);
+    if (!reasons.has(safe)) reasons.set(safe, fixed[name] ?? 'is not valid');
     if (reasons.size === MAX_REASONS) break;
   }
   return Object.fromEntries(reasons);
 }
 
-/** The name as far as it is one of ours. */
-function ownName(name: string, known: KnownNames | undefined): string {
-  if (name.startsWith('?')) return known?.query.named.has(name.slice(1)) ? name : `?${THEIRS}`;
+/** The name up to the first part that is not one of ours. */
+function safeName(name: string, names: ReadonlySet<string>): string {
+  if (name.startsWith('?')) return names.has(name.slice(1)) ? name : `?${CHOSEN}`;
   if (!name.startsWith('/')) return name;
-  const path: PropertyKey[] = [];
-  let size = known?.body;
-  for (const segment of name.slice(1).split('/')) {
-    const inList = size?.elements !== undefined && /^\d{1,4}$/.test(segment);
-    size = size?.named.get(segment) ?? (inList ? size?.each : undefined);
-    const isShown = known && readOnlyAt(known.readOnly, [...path, segment]) !== undefined;
-    if (size === undefined && !isShown) return pointerTo([...path, THEIRS]);
-    path.push(inList ? Number(segment) : segment);
-  }
-  return pointerTo(path);
+  const parts = name.slice(1).split('/');
+  // A number before one of our names is an index; it may be a chosen name otherwise.
+  const isIndex = (at: number) => /^\d{1,4}$/.test(parts[at] ?? '') && names.has(parts[at + 1] ?? '');
+  const end = parts.findIndex((part, at) => !names.has(part) && !isIndex(at));
+  return pointerTo(end === -1 ? parts : [...parts.slice(0, end), CHOSEN]);
 }

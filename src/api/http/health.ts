@@ -1,9 +1,9 @@
 /** Probes: is the process alive, and can it serve. */
 import type { FastifyInstance } from 'fastify';
 import { overloaded, unavailable } from '../errors/errors.ts';
+import type { Shutdown } from '../guard/shutdown.ts';
 import type { Database } from '../store/database.ts';
 import { type Migration, migrations } from '../store/migrate.ts';
-import type { Shutdown } from './shutdown.ts';
 
 const APPLIED = { name: 'ready', text: 'select version from schema_migrations', values: [] };
 
@@ -11,7 +11,7 @@ export function addHealth(app: FastifyInstance, db: Database, shutdown: Shutdown
   let wanted: Migration[] | undefined;
   let asking: Promise<Set<number>> | undefined;
 
-  /** One query for all who wait at the same time: anybody may ask, as often as they like. */
+  /** One query for all requests that wait at the same time, since nothing limits these requests. */
   function versions(): Promise<Set<number>> {
     asking ??= db
       .query(APPLIED)
@@ -22,13 +22,9 @@ export function addHealth(app: FastifyInstance, db: Database, shutdown: Shutdown
     return asking;
   }
 
-  app.get('/healthz', async (request) => {
-    request.documentedPath = '/healthz';
-    return { status: 'ok' };
-  });
-  app.get('/readyz', async (request) => {
-    request.documentedPath = '/readyz';
-    // Not a failure, and asked very often: one line in the log says so, not one for each.
+  app.get('/healthz', { config: { documentedPath: '/healthz' } }, async () => ({ status: 'ok' }));
+  app.get('/readyz', { config: { documentedPath: '/readyz' } }, async () => {
+    // An overload, which is logged once, and not a failure.
     if (shutdown.hasBegun()) throw overloaded('The service is stopping.');
     wanted ??= await migrations();
     const applied = await versions();

@@ -1,6 +1,6 @@
 /**
- * What JSON.parse accepts and a careful service does not: a key given twice (two readers of the same body may each
- * take the other one), `__proto__`, nesting without end.
+ * Parses JSON, and refuses what JSON.parse would accept: a key given twice (two readers of the same body may each take
+ * the other value), `__proto__`, unbounded nesting and sizes.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Refusal } from '../../resources/definition/errors.ts';
@@ -8,15 +8,18 @@ import type { Refusal } from '../../resources/definition/errors.ts';
 export const MAX_JSON_DEPTH = 32;
 
 /**
- * Nearly twice what the largest rule set has that is sent back as it is shown. To parse a MiB of short ones would hold up everybody
- * for a tenth of a second.
+ * Nearly twice the number in the largest rule set as a response shows it. Parsing 1 MiB of short values would hold up all
+ * other requests for a tenth of a second.
  */
 export const MAX_JSON_VALUES = 20_000;
 
-/** With what the value takes in memory beside its texts, in bytes: some twenty times the body, if that is nothing but brackets. */
+/** More than any object may have. zod checks each member of a map before their number: 20,000 take nearly a second. */
+export const MAX_JSON_KEYS = 1_000;
+
+/** `bytes`: memory that the value takes beside its texts, up to some twenty times the size of the body. */
 export type ParsedJson = { value: unknown; bytes: number } | Refusal;
 
-/** Of a value in an object or array, about; an empty object, which has two of what is counted, takes twice that. */
+/** Approximate memory of a value in an object or array. */
 const BYTES_PER_VALUE = 32;
 
 /** Parses a request body; an empty one is undefined (many clients announce JSON and send none). */
@@ -35,13 +38,10 @@ export function parseJson(bytes: Buffer): ParsedJson {
   }
 }
 
-/** Of an object that has just begun; a set for each of very many empty ones would cost more than all else. */
+/** The keys of an object that has just begun: a body may have very many empty objects. */
 const NO_KEYS = new Set<string>();
 
-/**
- * Scans the tokens that make structure, and leaves everything else to JSON.parse: on text that is no JSON it returns
- * something or nothing, but never throws and never runs for longer than the text is.
- */
+/** Scans the structure and leaves all else to JSON.parse. For text that is not JSON the result has no meaning. */
 function structureOf(text: string): { values: number } | Refusal {
   /** Keys of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
@@ -82,6 +82,7 @@ function structureOf(text: string): { values: number } | Refusal {
           }
           if (keys === NO_KEYS) open[open.length - 1] = new Set([key]);
           else keys.add(key);
+          if (keys.size > MAX_JSON_KEYS) return { reason: `has an object with more than ${MAX_JSON_KEYS} keys` };
         }
         expectsKey = false;
         at = end;
@@ -97,12 +98,11 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * The function that finds the quote at which a string ends that begins with the one at `at`, or -1; asked from left to
- * right. No regular expression: one that steps over escapes keeps a way back for every character, and some ten million
- * of those are more than its stack holds.
+ * Returns a function that finds the end of the string that begins at `at`, or -1; to be called from left to right. Not a
+ * regular expression: one that skips escapes backtracks by character, and some ten million overflow its stack.
  */
 function stringScanner(text: string): (at: number) => number {
-  /** The first backslash after what was asked for last, so that text with few of them is not searched again and again. */
+  /** The next backslash, so that text with few of them is searched only once. */
   let backslash = -1;
   return (at) => {
     if (backslash <= at) backslash = positionOf(text.indexOf('\\', at));

@@ -1,16 +1,16 @@
 /** `/metrics` on a port of its own, for networks that keep it from the callers of the API. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
-import { collectMethods } from './allowed-methods.ts';
-import { logAcceptErrors } from './connections.ts';
-import { answerClientError, answerUnrouted, sendError, toApiError } from './error-handler.ts';
-import { headProblem } from './head.ts';
+import { answerClientErrors } from '../guard/client-errors.ts';
+import { logAcceptErrors } from '../guard/connections.ts';
+import { refusalLog, refusalLogs } from '../guard/refusal-log.ts';
+import { sendError, toApiError } from './error-handler.ts';
 import type { Metrics } from './metrics.ts';
-import { refusalLog, refusalLogs } from './refusal-log.ts';
+import { answerUnknown, collectMethods } from './unknown-routes.ts';
 
-/** Whoever may reach it is trusted to ask as often as they like, but not to hold connections that do nothing. */
+/** Clients may ask as often as they like, but not hold connections that do nothing. */
 const TIMEOUT_MS = 10_000;
 
-/** Enough for every scraper; they come out of the reserve of descriptors.ts. */
+/** Enough for all scrapers. */
 const MOST_CONNECTIONS = 16;
 
 export function buildMetricsServer(
@@ -22,7 +22,7 @@ export function buildMetricsServer(
     requestTimeout: timeoutMs,
     connectionTimeout: timeoutMs,
     http: { headersTimeout: timeoutMs, connectionsCheckingInterval: timeoutMs / 2 },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: answerClientErrors(),
     forceCloseConnections: true,
   });
   const { server } = app;
@@ -42,11 +42,7 @@ export function buildMetricsServer(
     if (answer.status >= 500) log.error({ err: error, request_id: request.id }, answer.message);
     sendError(answer, request, reply);
   });
-  app.addHook('onRequest', async ({ raw }) => {
-    const problem = headProblem(raw);
-    if (problem) throw problem;
-  });
-  app.setNotFoundHandler(answerUnrouted(collectMethods(app)));
+  app.setNotFoundHandler(answerUnknown(collectMethods(app)));
   app.get('/metrics', async (_, reply) => reply.type(contentType).send(await bytes()));
   return app;
 }

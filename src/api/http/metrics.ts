@@ -2,18 +2,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { collectProcessMetrics } from '../../process-metrics.ts';
+import { type BytesInFlight, SHARED } from '../guard/bytes-in-flight.ts';
+import type { Connections } from '../guard/connections.ts';
+import type { RateLimiter } from '../guard/rate-limit.ts';
 import type { Database } from '../store/database.ts';
-import { type BytesInFlight, SHARED } from './bytes-in-flight.ts';
-import type { Connections } from './connections.ts';
-import type { RateLimiter } from './rate-limit.ts';
 
 export interface Metrics {
-  /** A client went away before it had its answer. */
+  /** A client went away before it had its response. */
   aborted(request: Pick<FastifyRequest, 'method' | 'documentedPath'>): void;
   /** A request was refused for load. */
   refused(): void;
-  /** A client did not read its answer in time. */
-  cut(): void;
   /** What Prometheus reads. */
   readonly contentType: string;
   /** Shared by all who ask within `maxAgeMs`. */
@@ -47,7 +45,7 @@ function processMetrics(): Registry {
 export interface Sources {
   db: Pick<Database, 'usage'>;
   bytes: Pick<BytesInFlight, 'total'>;
-  connections: Pick<Connections, 'usage'>;
+  connections: Pick<Connections, 'open' | 'refused'>;
 }
 
 /** All metrics of the API, those of the process included. */
@@ -74,7 +72,7 @@ export function createMetrics({ db, bytes, connections }: Sources) {
   });
   new Gauge({
     name: 'http_in_flight_bytes',
-    help: 'Bytes of request bodies being received or handled and of answers not yet sent.',
+    help: 'Bytes of request bodies being received or handled and of responses not yet sent.',
     registers: [register],
     collect() {
       this.set(bytes.total());
@@ -82,10 +80,10 @@ export function createMetrics({ db, bytes, connections }: Sources) {
   });
   new Gauge({
     name: 'http_connections',
-    help: 'Connections of clients that are being served.',
+    help: 'Open connections of clients.',
     registers: [register],
     collect() {
-      this.set(connections.usage().open);
+      this.set(connections.open.size);
     },
   });
   new Counter({
@@ -94,21 +92,12 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     registers: [register],
     collect() {
       this.reset();
-      this.inc(connections.usage().refused);
-    },
-  });
-  new Counter({
-    name: 'http_connections_closed_total',
-    help: 'Idle or slow connections of clients that were closed to make room for others.',
-    registers: [register],
-    collect() {
-      this.reset();
-      this.inc(connections.usage().closed);
+      this.inc(connections.refused());
     },
   });
   const aborted = new Counter({
     name: 'http_requests_aborted_total',
-    help: 'Requests whose client went away before it had its answer.',
+    help: 'Requests whose client went away before it had its response.',
     labelNames: ['method', 'route'] as const,
     registers: [register],
   });
@@ -117,17 +106,12 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     help: 'Requests that were refused because the process had too much to do.',
     registers: [register],
   });
-  const cut = new Counter({
-    name: 'http_answers_cut_total',
-    help: 'Answers that were not read in time, so that their connection was cut.',
-    registers: [register],
-  });
-  return { registry: Registry.merge([processMetrics(), register]), duration, aborted, refused, cut };
+  return { registry: Registry.merge([processMetrics(), register]), duration, aborted, refused };
 }
 
 /** Observes the requests to routes that are added from now on. */
 export function collectMetrics(app: FastifyInstance, sources: Sources, maxAgeMs: number): Metrics {
-  const { registry, duration, aborted, refused, cut } = createMetrics(sources);
+  const { registry, duration, aborted, refused } = createMetrics(sources);
   app.addHook('onResponse', ({ method, documentedPath: route }, { statusCode, elapsedTime }, done) => {
     duration.observe({ method, route, status_code: String(statusCode) }, elapsedTime / 1000);
     done();
@@ -136,13 +120,12 @@ export function collectMetrics(app: FastifyInstance, sources: Sources, maxAgeMs:
   return {
     aborted: ({ method, documentedPath: route }) => aborted.inc({ method, route }),
     refused: () => refused.inc(),
-    cut: () => cut.inc(),
     contentType: registry.contentType,
     bytes: shared(async () => Buffer.from(await registry.metrics()), maxAgeMs),
   };
 }
 
-/** However many ask, and however slowly they read, they cost the time and memory of a few. */
+/** Shares what is made among all who ask within `maxAgeMs`. */
 function shared<T>(make: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let made: Promise<T> | undefined;
   let since = Number.NEGATIVE_INFINITY;
@@ -155,10 +138,9 @@ function shared<T>(make: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   };
 }
 
-/** Serves them to whoever asks, within the limit for strangers. */
+/** Serves the metrics without a key, within the limit for clients that have none. */
 export function serveMetrics(app: FastifyInstance, metrics: Metrics, rateLimiter: RateLimiter): void {
-  app.get('/metrics', async (request, reply) => {
-    request.documentedPath = '/metrics';
+  app.get('/metrics', { config: { documentedPath: '/metrics' } }, async (request, reply) => {
     await rateLimiter.countStranger(request, reply);
     request.charge = SHARED;
     return reply.type(metrics.contentType).send(await metrics.bytes());

@@ -1,4 +1,4 @@
-/** What an operation of the API is: one value holds what routing, validation and the OpenAPI document need. */
+/** An operation of the API: one value has what routing, validation and the OpenAPI document need. */
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/definition/errors.ts';
 import type { IdempotencyPlace } from '../../resources/definition/idempotency.ts';
@@ -8,7 +8,7 @@ import type { Database } from '../store/database.ts';
 import type { Caller } from './authentication.ts';
 import type { Tags } from './entity-tags.ts';
 import type { Platform } from './platform.ts';
-import type { SentBack } from './sent-back.ts';
+import type { SentBack } from './read-only-members.ts';
 
 export interface PathParameter {
   /** A value that does not match gives 404, with the schema's message. */
@@ -24,7 +24,7 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   body: Body;
   /** The body as it came, before defaults and normalisation. */
   sent: unknown;
-  /** Read-only members that the body had, which the operation must hold against what is stored. */
+  /** Read-only members of the body, which the operation must compare with what is stored. */
   sentBack: readonly SentBack[];
   ifMatch: Tags | undefined;
   ifNoneMatch: Tags | undefined;
@@ -33,14 +33,14 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   idempotencyPlace: IdempotencyPlace | undefined;
   /** What `uri` members start with: scheme, host and perhaps a path, without a slash at the end. */
   base: string;
-  /** Counts what a large answer will hold, before it is read. @throws RATE_LIMITED, UNAVAILABLE */
+  /** Charges a large response before it is read from the database. @throws RATE_LIMITED, UNAVAILABLE */
   reserve: (bytes: number) => void;
   /**
-   * Does work that takes long and needs no database, while others of the same key have their turn.
-   * @param work gets what throws once nobody waits for the answer any more
-   * @throws RequestAborted if nobody does when it is done
+   * Does long work that needs no database without the request's permit for it (guard/pool-shares.ts).
+   * @param work receives a check that throws RequestAborted if the client has gone
+   * @throws RequestAborted if the client has gone when the work is done
    */
-  outOfTurn: <T>(work: (mustBeAwaited: () => void) => Promise<T>) => Promise<T>;
+  withoutPermit: <T>(work: (checkAwaited: () => void) => Promise<T>) => Promise<T>;
   /** Method and path of the request, without the query. */
   method: string;
   path: string;
@@ -50,7 +50,7 @@ export interface OperationResult {
   /** Default: the operation's own status. */
   status?: number;
   body?: unknown;
-  /** The body where it is JSON already. */
+  /** The body, if it is JSON already. */
   json?: string;
   /** Shown as the ETag. */
   revision?: number;
@@ -70,12 +70,12 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   params: Readonly<Record<P, PathParameter>>;
   query?: Query;
   body?: Body;
-  /** Members that the body may have besides, if they are as they were read. */
+  /** Members that the body may have as well, if they equal what is stored. */
   readOnly?: ReadOnlyMembers;
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
   /** Takes an Idempotency-Key, and with it an Idempotency-Scope and Idempotency-Sequence. */
   creates?: boolean;
-  /** Answers with an ETag. */
+  /** Responds with an ETag. */
   tagged?: boolean;
   /** In addition to those that every operation may return. */
   errors?: readonly ErrorCode[];
@@ -96,13 +96,13 @@ export function operation<P extends string, Query extends z.ZodType, Body extend
 export interface Api {
   readonly db: Database;
   readonly platform: Platform;
-  /** Seals what the database must not reveal. */
+  /** Encrypts what the database must not reveal. */
   readonly secrets: Secrets;
   /** What `uri` members of events start with: BASE_URL or nothing, never what a request calls this server. */
   readonly eventBase: string;
 }
 
-/** The header that makes an operation conditional: a GET that has an ETag, and what may fail because of another one. */
+/** The header that makes an operation conditional, if it can be. */
 export function conditionOf({
   method,
   tagged,

@@ -1,14 +1,13 @@
-/** Turns an operation into a Fastify route: the only way in which requests are authenticated, parsed and answered. */
+/** Turns an operation into a Fastify route: the only way in which requests are authenticated, parsed and handled. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
-import { invalidByRule, notFound } from '../errors/errors.ts';
-import { pathOf } from './allowed-methods.ts';
+import { notFound, RequestAborted } from '../errors/errors.ts';
+import type { BytesInFlight } from '../guard/bytes-in-flight.ts';
+import type { PoolShares } from '../guard/pool-shares.ts';
+import type { RateLimiter } from '../guard/rate-limit.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
-import { sizeOf } from './body-size.ts';
-import type { BytesInFlight } from './bytes-in-flight.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
-import { parseIdempotency } from './idempotency-headers.ts';
 import {
   type Api,
   type Call,
@@ -17,21 +16,14 @@ import {
   type OperationResult,
   type PathParameter,
 } from './operation.ts';
-import type { PoolShares } from './pool-shares.ts';
-import type { RateLimiter } from './rate-limit.ts';
-import { RequestAborted } from './request-aborted.ts';
-import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './service-version.ts';
-import { IN_OUR_WORDS, parse, parseBody } from './validation.ts';
+import { checkVersion, header, parseIdempotency, SERVICE_VERSION, SERVICE_VERSION_HEADER } from './request-headers.ts';
+import { pathOf } from './unknown-routes.ts';
+import { ISSUE_MESSAGES, memberNames, parse, parseBody } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set on routes of the management API, once the request is authenticated. */
     caller: Caller | null;
-    /** For logs and metrics, which must not have a series per id; `unmatched` outside of what is documented. */
-    documentedPath: string;
-  }
-  interface FastifyContextConfig {
-    documentedPath?: string;
   }
 }
 
@@ -40,7 +32,7 @@ export interface RouteOptions {
   shares: PoolShares;
   rateLimiter: RateLimiter;
   bytes: BytesInFlight;
-  /** What `uri` members of an answer to this request start with. */
+  /** What `uri` members of the response to this request start with. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
 
@@ -50,7 +42,6 @@ export function addRoutes(app: FastifyInstance, operations: readonly Operation[]
   for (const operation of operations) addRoute(app, operation, options);
 }
 
-/** The router gives every parameter as text. */
 interface PathParams {
   Params: Record<string, string>;
 }
@@ -67,26 +58,24 @@ function addRoute(
   const { success } = operation;
   const { query = NO_QUERY, readOnly = NOTHING_READ_ONLY, creates = false } = operation;
   const schema = operation.body ?? NO_BODY;
-  const body = { schema, readOnly, size: sizeOf(schema, readOnly), creates };
+  const body = { schema, readOnly, creates };
   const takesBody = operation.method !== 'GET';
   const condition = conditionOf(operation);
   const parameters = Object.entries<PathParameter>(operation.params);
 
-  /** Before the body is read, so that strangers cannot make the service parse. */
+  /** Runs before the body is read, so that the service reads nothing of clients without a key. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
-    request.documentedPath = operation.path;
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
-    const credentials = credentialsOf(header(request, 'authorization'));
-    request.caller = await rateLimiter.authenticate(request, reply, credentials);
-    await rateLimiter.count(request, reply);
-    // Only what has counted for somebody may be refused as often as it is sent.
-    checkVersion(header(request, SERVICE_VERSION_HEADER));
+    const { fingerprint, caller } = credentialsOf(header(request, 'authorization'));
+    request.caller = await rateLimiter.authenticate(request, reply, { fingerprint, lookUp: () => caller(api.db) });
+    // After the rate limits: a refused request counts, too.
+    checkVersion(request);
     request.charge = bytes.ofCaller(request.caller);
     request.charge.check();
     if (operation.access === 'admin') requireAdmin(request.caller);
   }
 
-  function read(request: FastifyRequest<PathParams>, outOfTurn: Call['outOfTurn']): Call {
+  function read(request: FastifyRequest<PathParams>, withoutPermit: Call['withoutPermit']): Call {
     if (request.caller === null) throw new Error('a route without authentication');
     const { params } = request;
     checkParams(parameters, params);
@@ -98,96 +87,87 @@ function addRoute(
       sent: request.body,
       ifMatch: condition === 'If-Match' ? parseTags(condition, header(request, 'if-match')) : undefined,
       ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
-      ...(operation.creates ? parseIdempotency((name) => header(request, name)) : NO_IDEMPOTENCY),
+      ...(operation.creates ? parseIdempotency(request) : NO_IDEMPOTENCY),
       base: baseOf(request),
       reserve: (size) => request.charge?.add(size),
-      outOfTurn,
+      withoutPermit,
       method: operation.method,
       path: pathOf(request),
     };
   }
 
-  /** Few at once for one key and owner, also since large answers are in memory before they count as in flight. */
-  async function inTurn(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
+  /** Handles few requests of a key and its owner at once: large responses are in memory before they count as in flight. */
+  async function handle(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
     const { keyId = '', id = '' } = request.caller ?? {};
-    let ends = await takeTurns(shares, keyId, id);
-    const endTurns = () => {
-      for (const end of ends.splice(0)) end();
+    let release = await acquirePermits(shares, keyId, id);
+    const checkAwaited = () => {
+      if (reply.sent || request.charge?.isOver) throw new RequestAborted();
     };
-    const mustBeAwaited = () => {
-      if (reply.sent || reply.isOver) throw new RequestAborted();
-    };
-    const outOfTurn: Call['outOfTurn'] = async (work) => {
-      endTurns();
-      const done = await work(mustBeAwaited);
-      ends = await takeTurns(shares, keyId, id);
-      mustBeAwaited();
-      return done;
+    const withoutPermit: Call['withoutPermit'] = async (work) => {
+      release();
+      release = () => undefined;
+      const result = await work(checkAwaited);
+      release = await acquirePermits(shares, keyId, id);
+      checkAwaited();
+      return result;
     };
     try {
-      mustBeAwaited();
-      // While it waited, others may have used up the room that there was.
+      checkAwaited();
+      // Other requests may have used up the room while this one waited.
       request.charge?.check();
-      const result = await operation.handle(read(request, outOfTurn), api);
+      const result = await operation.handle(read(request, withoutPermit), api);
       return reply.sent ? undefined : send(reply, success.status, result);
     } catch (error) {
-      // It took too long, and has been answered already.
+      // The handler timeout has sent a response already.
       if (reply.sent && error instanceof RequestAborted) return undefined;
       throw error;
     } finally {
-      endTurns();
+      release();
     }
   }
 
-  // Without a response schema, on purpose: for our views fast-json-stringify takes twice the time of JSON.stringify.
+  // Without a response schema: for our views fast-json-stringify takes twice the time of JSON.stringify.
   app.route<PathParams>({
     method: operation.method,
     url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     config: {
       documentedPath: operation.path,
-      known: { body: body.size, query: sizeOf(query, NOTHING_READ_ONLY), readOnly },
+      names: memberNames(schema, query, ...(success.schema ? [success.schema] : [])),
     },
     onRequest: admit,
-    handler: inTurn,
+    handler: handle,
   });
 }
 
-async function takeTurns({ keys, owners }: PoolShares, keyId: string, ownerId: string): Promise<(() => void)[]> {
-  const endOfKey = await keys.take(keyId);
+/** Returns the function that releases both permits. */
+async function acquirePermits({ keys, owners }: PoolShares, keyId: string, ownerId: string): Promise<() => void> {
+  const releaseKey = await keys.acquire(keyId);
   try {
-    return [await owners.take(ownerId), endOfKey];
+    const releaseOwner = await owners.acquire(ownerId);
+    return () => {
+      releaseOwner();
+      releaseKey();
+    };
   } catch (error) {
-    endOfKey();
+    releaseKey();
     throw error;
   }
 }
 
-function send(reply: FastifyReply, defaultStatus: number, answer: OperationResult): FastifyReply {
-  reply.code(answer.status ?? defaultStatus);
-  if (answer.revision !== undefined) reply.header('etag', etagOf(answer.revision));
-  if (answer.headers) reply.headers(answer.headers);
-  return answer.json === undefined ? reply.send(answer.body) : reply.type(JSON_TYPE).send(answer.json);
+function send(reply: FastifyReply, defaultStatus: number, result: OperationResult): FastifyReply {
+  reply.code(result.status ?? defaultStatus);
+  if (result.revision !== undefined) reply.header('etag', etagOf(result.revision));
+  if (result.headers) reply.headers(result.headers);
+  return result.json === undefined ? reply.send(result.body) : reply.type(JSON_TYPE).send(result.json);
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function checkVersion(version: string | undefined): void {
-  if (version !== undefined && version !== SERVICE_VERSION) {
-    throw invalidByRule({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });
-  }
-}
-
 function checkParams(expected: readonly [string, PathParameter][], given: Record<string, string>): void {
   for (const [name, { schema }] of expected) {
-    const result = schema.safeParse(given[name], IN_OUR_WORDS);
+    const result = schema.safeParse(given[name], ISSUE_MESSAGES);
     if (result.success) continue;
     const reason = result.error.issues[0]?.message ?? 'does not fit';
     throw notFound(`This path does not exist: its "${name}" ${reason}.`, { [name]: reason });
   }
-}
-
-/** The value of a header; if it was sent twice, Node joins the values or drops one. */
-function header({ headers }: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
 }

@@ -1,11 +1,10 @@
-/** A span per request, which continues the trace of its caller. Its ids are in every line that is logged about it. */
+/** A span per request, which continues the trace of its caller. Its ids are in every log line of the request. */
 import type { FastifyInstance } from 'fastify';
 import type { Tracing } from '../../tracing/tracing.ts';
-import { PROBES } from './access-log.ts';
-import { pathOf } from './allowed-methods.ts';
-import { ABORTED } from './body.ts';
+import { ABORTED, PROBES } from './access-log.ts';
+import { pathOf } from './unknown-routes.ts';
 
-/** Before all other hooks: what they do belongs to the span. */
+/** To be called before all other hooks are added: their work belongs to the span. */
 export function addTraces(app: FastifyInstance, tracing: Tracing): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions;
@@ -19,7 +18,7 @@ export function addTraces(app: FastifyInstance, tracing: Tracing): void {
       attributes: {
         'http.request.method': method,
         'http.route': route,
-        // What strangers ask for may hold anything; the query of ours, too.
+        // An unknown path may hold anything, and so may a query.
         'url.path': route === undefined ? undefined : pathOf(request),
         'url.scheme': request.protocol,
         'server.address': request.hostname,
@@ -27,7 +26,7 @@ export function addTraces(app: FastifyInstance, tracing: Tracing): void {
       },
     });
     request.log = reply.log = request.log.child({ ...span.ids });
-    // Also of an answer that nobody waits for any more.
+    // Runs for responses that are given up, too.
     reply.raw.once('close', () => {
       const status = reply.raw.writableFinished ? reply.statusCode : ABORTED;
       span.set({ 'http.response.status_code': status });

@@ -1,17 +1,15 @@
-/** From zod's issues to `details`: each problem under the pointer, parameter or header that has it. */
-import type { z } from 'zod';
-import { type ReadOnlyMembers, readOnlyAt } from '../../resources/definition/read-only.ts';
-import { type Details, invalidByRule, invalidRequest } from '../errors/errors.ts';
-import { excessOf, type Size } from './body-size.ts';
-import { pointerTo } from './json-pointer.ts';
-import { differing, isNone, MAX_PROBLEMS, memberOf, type SentBack, takeOut } from './sent-back.ts';
+/** Parses bodies and queries. Each of zod's issues becomes an entry of `details`, by JSON pointer or parameter. */
+import { z } from 'zod';
+import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
+import { type Details, invalidByRule, invalidRequest, pointerTo } from '../errors/errors.ts';
+import { differing, isNone, MAX_PROBLEMS, memberOf, type SentBack, takeOut } from './read-only-members.ts';
 
-/** Where a value came from; decides how its members are named. */
+/** Decides how members are named in `details`. */
 type RequestPart = 'body' | 'query';
 
 /** The parsed value. Throws INVALID_REQUEST naming every bad field. */
 export function parse<T extends z.ZodType>(schema: T, value: unknown, part: RequestPart): z.output<T> {
-  const result = schema.safeParse(value, IN_OUR_WORDS);
+  const result = schema.safeParse(value, ISSUE_MESSAGES);
   if (result.success) return result.data;
   const { found, fixed } = problems(result.error.issues, part);
   throw invalidRequest(found, fixed);
@@ -19,37 +17,31 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown, part: Requ
 
 interface Taken<T extends z.ZodType> {
   body: z.output<T>;
-  /** What the operation has to hold against what is stored. */
+  /** Read-only members, which the operation must compare with what is stored. */
   sentBack: readonly SentBack[];
 }
 
-/** What an operation takes as a body. */
+/** The body that an operation takes. */
 export interface BodyOf<T extends z.ZodType> {
   schema: T;
   readOnly: ReadOnlyMembers;
-  size: Size;
   /** Nothing is stored yet: read-only members must be none. */
   creates: boolean;
 }
 
 /** The parsed body of a request whose path has `params`. Throws INVALID_REQUEST naming every bad field. */
 export function parseBody<T extends z.ZodType>(
-  { schema, readOnly, size, creates }: BodyOf<T>,
+  { schema, readOnly, creates }: BodyOf<T>,
   body: unknown,
   params: Readonly<Record<string, string>>,
 ): Taken<T> {
   const given = withoutParams(body, params);
-  const excess = excessOf(given, size);
-  if (excess) {
-    const reason = readOnlyAt(readOnly, excess.path)?.reason ?? excess.reason;
-    throw invalidByRule({ [nameOf(excess.path, 'body')]: reason });
-  }
   const { own, standIns } = withStandIns(given, readOnly);
-  const first = schema.safeParse(own, IN_OUR_WORDS);
+  const first = schema.safeParse(own, ISSUE_MESSAGES);
   if (first.success) return { body: first.data, sentBack: [] };
   const { rest, taken } = takeOut(own, first.error.issues, readOnly);
   const sentBack = taken.map((one) => ({ ...one, at: sentPath(one.path, standIns) }));
-  const read = rest === own ? first : schema.safeParse(rest, IN_OUR_WORDS);
+  const read = rest === own ? first : schema.safeParse(rest, ISSUE_MESSAGES);
   const refused = creates ? differing(sentBack, ({ value }) => isNone(value)) : {};
   if (read.success && Object.keys(refused).length === 0) return { body: read.data, sentBack: creates ? [] : sentBack };
   const issues = (read.error?.issues ?? []).map((issue) => whereSent(issue, standIns));
@@ -57,7 +49,7 @@ export function parseBody<T extends z.ZodType>(
   throw invalidRequest({ ...found, ...refused }, { ...fixed, ...refused });
 }
 
-/** A body may repeat ids of the path, or have none; another one is refused, since one of the two would be ignored. */
+/** A body may repeat the ids in the path. Other ids are refused, since one of the two would be ignored. */
 function withoutParams(body: unknown, params: Readonly<Record<string, string>>): object {
   const own = body === undefined ? {} : body;
   if (own === null || typeof own !== 'object' || Array.isArray(own)) {
@@ -74,10 +66,10 @@ function withoutParams(body: unknown, params: Readonly<Record<string, string>>):
   return Object.fromEntries(members);
 }
 
-/** By the member that is to be set: what was sent in its place, and what is to be said of that if it is bad as a whole. */
+/** By the member that is set: the member that was sent in its place, and the reason if that is bad as a whole. */
 type StandIns = ReadonlyMap<string, { name: string; reason: string }>;
 
-/** The body with the members that others stand for. */
+/** Adds the members that others stand for. */
 function withStandIns(body: object, { members }: ReadOnlyMembers): { own: object; standIns: StandIns } {
   const standIns = new Map<string, { name: string; reason: string }>();
   const added: Record<string, unknown> = {};
@@ -95,7 +87,7 @@ function sentPath(path: readonly PropertyKey[], standIns: StandIns): PropertyKey
   return [standIns.get(String(member))?.name ?? member, ...inner];
 }
 
-/** The issue as one of what was sent: of what is inside a stand-in, at its place there. */
+/** The issue at the path at which its value was sent. */
 function whereSent(issue: z.core.$ZodIssue, standIns: StandIns): z.core.$ZodIssue {
   const standIn = standIns.get(String(issue.path[0]));
   if (!standIn) return issue;
@@ -133,10 +125,22 @@ function* reasons(
   }
 }
 
-/** What the schema says of an issue, without words that a family has for it: those may quote what was sent. */
+/** The reason without the messages of a family's schema, which may quote what was sent. */
 function fixedReason(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_key' || issue.code === 'invalid_element') return 'has a bad name or element';
   return reasonOf(issue);
+}
+
+/** All names of members and parameters in these schemas. */
+export function memberNames(...schemas: readonly z.ZodType[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  const collect = (key: string, value: unknown) => {
+    if (key === 'properties' && value !== null && typeof value === 'object')
+      for (const name of Object.keys(value)) names.add(name);
+    return value;
+  };
+  for (const schema of schemas) JSON.stringify(z.toJSONSchema(schema, { io: 'input' }), collect);
+  return names;
 }
 
 const unknown = { body: 'unknown field', query: 'unknown query parameter' } as const;
@@ -148,7 +152,7 @@ function nameOf(path: readonly PropertyKey[], part: RequestPart): string {
 }
 
 /** Parse options that replace zod's own messages; messages of our schemas take precedence. */
-export const IN_OUR_WORDS = { error: reasonOf, reportInput: true } satisfies z.core.ParseContext<z.core.$ZodIssue>;
+export const ISSUE_MESSAGES = { error: reasonOf, reportInput: true } satisfies z.core.ParseContext<z.core.$ZodIssue>;
 
 function reasonOf(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string {
   switch (issue.code) {

@@ -11,9 +11,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { sha256Hex } from '../../resources/formats/sha256.ts';
-import { SHARED } from '../http/bytes-in-flight.ts';
+import { SHARED } from '../guard/bytes-in-flight.ts';
+import type { RateLimiter } from '../guard/rate-limit.ts';
 import { parseTags } from '../http/entity-tags.ts';
-import type { RateLimiter } from '../http/rate-limit.ts';
 import type { Json } from './schemas.ts';
 
 const require = createRequire(import.meta.url);
@@ -78,10 +78,8 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
   };
   await app.register(async (scope) => {
     scope.addHook('onRequest', (request, reply) => rateLimiter.countStranger(request, reply));
-    scope.get('/openapi.json', async (request, reply) => {
-      request.documentedPath = '/openapi.json';
-      return sendDocument(json, request, reply);
-    });
+    const config = { documentedPath: '/openapi.json' };
+    scope.get('/openapi.json', { config }, async (request, reply) => sendDocument(json, request, reply));
     const fileOf = filesOf(join(dirname(require.resolve('@fastify/swagger-ui')), 'static'));
     // In place of the plugin's own answers, which are made anew each time. The page asks for the first.
     scope.addHook('onRequest', async (request, reply) => {

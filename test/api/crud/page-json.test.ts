@@ -1,7 +1,7 @@
 /** Pages without a database; paging.test.ts walks through real ones. */
 import { describe, expect, test } from 'vitest';
 import { pageJson, pageQuery } from '../../../src/api/crud/paging.ts';
-import { MAX_PAGE_BYTES } from '../../../src/api/http/bytes-in-flight.ts';
+import { MAX_PAGE_BYTES } from '../../../src/api/guard/bytes-in-flight.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 
 const uri = 'http://api.example/things';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buffersOf, explain, statementsOf } from '../../../dev/database/explain.ts';
 import { fillTable, idOfRow } from '../../../dev/database/fill.ts';
-import { MAX_PAGE_BYTES } from '../../../src/api/http/bytes-in-flight.ts';
+import { MAX_PAGE_BYTES } from '../../../src/api/guard/bytes-in-flight.ts';
 import type { Executor } from '../../../src/api/store/database.ts';
 import { repository } from '../../../src/api/store/repository.ts';
 import { newId } from '../../../src/resources/definition/id.ts';

@@ -7,25 +7,18 @@ import {
   internalError,
   lateRequest,
   overloaded,
+  RequestAborted,
   rateLimited,
   unavailable,
 } from '../../../src/api/errors/errors.ts';
-import { collectMethods } from '../../../src/api/http/allowed-methods.ts';
-import { answerError, answerUnrouted, toApiError, unsupportedCoding } from '../../../src/api/http/error-handler.ts';
-import type { LogRefusal } from '../../../src/api/http/refusal-log.ts';
-import { RequestAborted } from '../../../src/api/http/request-aborted.ts';
+import type { LogRefusal } from '../../../src/api/guard/refusal-log.ts';
+import { answerError, toApiError } from '../../../src/api/http/error-handler.ts';
 
 const failure = (members: object, message = 'secret') => Object.assign(new Error(message), members);
 
 test.each<[string, unknown, object]>([
   ['an error of the catalogue', new ApiError('NOT_FOUND', 'a'), { code: 'NOT_FOUND', message: 'a' }],
-  ['too large a body', failure({ code: 'FST_ERR_CTP_BODY_TOO_LARGE' }), { code: 'PAYLOAD_TOO_LARGE' }],
   ['another media type', failure({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }), { code: 'UNSUPPORTED_MEDIA_TYPE' }],
-  [
-    'a body of another length',
-    failure({ code: 'FST_ERR_CTP_INVALID_CONTENT_LENGTH' }),
-    { details: { 'Content-Length': 'differs from the length of the body' } },
-  ],
   ['a bad escape', failure({ code: 'FST_ERR_BAD_URL' }), { details: { path: 'has a malformed percent escape' } }],
   ['too long an id', failure({ code: 'FST_ERR_MAX_PARAM_LENGTH' }), { code: 'NOT_FOUND' }],
   [
@@ -56,10 +49,6 @@ test.each<[string, unknown, object]>([
   expect(answer).toMatchObject(expected);
   if (message !== undefined) expect(answer.message).toMatch(message);
   expect(JSON.stringify([answer.message, answer.details])).not.toContain('secret');
-});
-
-test('a coding is refused by the header that tells it from a media type', () => {
-  expect(unsupportedCoding().headers).toEqual({ 'accept-encoding': 'identity' });
 });
 
 /** The answer to a request that fails so, and what is noted of it. */
@@ -129,18 +118,4 @@ describe('an answer', () => {
       reasons: [null],
     });
   });
-});
-
-test.each([
-  ['GET', '/nothing', 404, undefined],
-  ['POST', '/files/a', 405, 'GET'],
-  // The route itself found no such file.
-  ['GET', '/files/a', 404, undefined],
-] as const)('%s %s is answered with %i', async (method, url, status, allow) => {
-  const app = Fastify({ exposeHeadRoutes: false });
-  onTestFinished(async () => void (await app.close()));
-  app.setNotFoundHandler(answerUnrouted(collectMethods(app)));
-  app.get('/files/*', (_, reply) => reply.callNotFound());
-  const reply = await app.inject({ method, url });
-  expect([reply.statusCode, reply.headers.allow, reply.json().details.allow]).toEqual([status, allow, allow]);
 });

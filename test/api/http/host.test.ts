@@ -1,8 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { pathOf } from '../../../src/api/http/allowed-methods.ts';
-import { errorBody } from '../../../src/resources/definition/errors.ts';
+import { pathOf } from '../../../src/api/http/unknown-routes.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { endpointConfiguration } from '../../../src/resources/endpoint-configuration.ts';
 import { eventSource, eventSubscription } from '../../../src/resources/event-subscription.ts';
@@ -33,25 +32,6 @@ const stored = async () =>
     await api.rows('select body from idempotency_keys'),
     await api.rows('select * from resource_references'),
   ]);
-
-test.each(['/ip_policies', '/healthz', '/openapi.json', '/nowhere', '/ip_policies/x/y'])(
-  'two Host headers are 400 at %s',
-  async (path) => {
-    const key = `authorization: Bearer ${ADMIN_KEY}`;
-    const got = await exchange(`GET ${path} HTTP/1.1\r\nhost: a\r\nHOST: b\r\n${key}\r\nconnection: close\r\n\r\n`);
-    const [head = '', body = ''] = got.split('\r\n\r\n');
-    expect(head).toMatch(/^HTTP\/1.1 400 /);
-    expect(errorBody.parse(JSON.parse(body)).details.Host).toBe('must be given only once');
-  },
-);
-
-test('requests with two Host headers count for the address that they come from', async () => {
-  const limited = await listen(await startTestApi({ rateLimits: { perAddress: 2, windowMs: 3_600_000 } }));
-  const bytes = 'GET /ip_policies HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n';
-  const heads: string[] = [];
-  for (let n = 0; n < 3; n++) heads.push((await exchange(bytes, limited)).slice(0, 12));
-  expect(heads).toEqual(['HTTP/1.1 400', 'HTTP/1.1 400', 'HTTP/1.1 429']);
-});
 
 test('a service of Docker Compose may have an underscore in its name', async () => {
   const { uri } = (await admin.post('/ip_policies', {}, { host: 'tunnel_api:8080' })).as(ipPolicy.view);
@@ -179,4 +159,14 @@ test.each([
   ['*', '*'],
 ])('the path of the target %s is %s', (url, path) => {
   expect(pathOf({ url })).toBe(path);
+});
+
+test('a Host header that is none is refused where no base URL is configured', async () => {
+  const { error } = await admin.get('/ip_policies', { host: 'a.example/<script>' });
+  expect(error.details.Host).toBe('must be a host name or address, optionally with a port');
+  for (const host of ['a:99999', '1.2.3.256', '[::::]']) {
+    expect((await admin.get('/whoami', { host })).error.details).toHaveProperty('Host');
+  }
+  const reply = await admin.get('/ip_policies?limit=1', { host: 'api.example:8443' });
+  expect(JSON.parse(reply.text).uri).toBe('http://api.example:8443/ip_policies');
 });

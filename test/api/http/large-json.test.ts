@@ -24,11 +24,11 @@ test('reads strings of many megabytes, however many escapes they have', () => {
 });
 
 test('reads many keys, and no more values than any body can have', () => {
-  const keys = Array.from({ length: 19_000 }, (_, n) => `"${n % 2 ? '' : '\\u006b'}k${n}":"v"`);
+  const keys = Array.from({ length: 1_000 }, (_, n) => `"${n % 2 ? '' : '\\u006b'}k${n}":"v"`);
   expect(parse(`{${keys.join()}}`)).toHaveProperty('value');
   expect(parse(`{${keys.join()},"k7":1}`)).toMatchObject({ reason: 'has the key "k7" twice in one object' });
   const reason = 'has more than 20000 values';
-  expect(parse(`{${keys.join()},"more":[${'1,'.repeat(2_000)}1]}`)).toEqual({ reason });
+  expect(parse(`{${keys.join()},"more":1}`)).toEqual({ reason: 'has an object with more than 1000 keys' });
   for (const many of ['"v",', '[],', '{"a":1},']) expect(parse(`[${many.repeat(500_000)}1]`)).toEqual({ reason });
 });
 

@@ -47,15 +47,6 @@ test('answers what is not HTTP as the API does, and says so in the log', async (
   expect(logged).toEqual([[{ reason: expect.stringContaining('is not valid HTTP') }, expect.any(String)]]);
 });
 
-test('refuses a request for two hosts, as the API does', async () => {
-  const { open, logged } = await listening();
-  const { socket, received } = await open('GET /metrics HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n');
-  await once(socket, 'close');
-  expect(received()).toMatch(/^HTTP\/1\.1 400 /);
-  expect(received()).toContain('"Host":"must be given only once"');
-  expect(logged).toEqual([]);
-});
-
 test('answers what fails as the API does, and says so in the log', async () => {
   const failure = new Error('no metrics');
   const { app, logged } = build(() => Promise.reject(failure));

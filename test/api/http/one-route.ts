@@ -3,20 +3,26 @@ import Fastify, { type FastifyBaseLogger, type FastifyReply } from 'fastify';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { SHARED } from '../../../src/api/http/bytes-in-flight.ts';
+import { SHARED } from '../../../src/api/guard/bytes-in-flight.ts';
+import { createPoolShares } from '../../../src/api/guard/pool-shares.ts';
 import { answerError } from '../../../src/api/http/error-handler.ts';
 import type { Call, Operation } from '../../../src/api/http/operation.ts';
 import { DEFAULT_PLATFORM } from '../../../src/api/http/platform.ts';
-import { createPoolShares } from '../../../src/api/http/pool-shares.ts';
 import { addRoutes } from '../../../src/api/http/route.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
-import { openDatabase } from '../../../src/api/store/database.ts';
+import { tokenHash } from '../../../src/api/secrets/tokens.ts';
+import { type Database, openDatabase } from '../../../src/api/store/database.ts';
 
 /** Nothing connects to it. */
 const url = 'postgres://nobody@127.0.0.1:1/none';
-const db = openDatabase({ url, poolSize: 1, statementTimeoutMs: 1_000, connectTimeoutMs: 1_000 });
-
-const CALLER = { id: 'owner', admin: false, keyId: 'key', secret: 'secret' };
+const nothing = openDatabase({ url, poolSize: 1, statementTimeoutMs: 1_000, connectTimeoutMs: 1_000 });
+/** It knows every key; that of an admin is `admin`. */
+const db: Database = {
+  ...nothing,
+  query: async ({ values }) => [
+    { id: 'key', owner_id: 'owner', admin: values?.[0] === tokenHash('admin'), active: true, expired: null },
+  ],
+};
 
 const THING: Operation = {
   method: 'GET',
@@ -30,7 +36,7 @@ const THING: Operation = {
   handle: async () => ({ body: {} }),
 };
 
-/** An API with that operation. One request of a key, and of an owner, has its turn at a time. */
+/** An API with that operation. One request of a key, and of an owner, is handled at a time. */
 export async function startRoute(members: Partial<Operation>) {
   const lines: string[] = [];
   const loggerInstance: FastifyBaseLogger = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
@@ -39,7 +45,6 @@ export async function startRoute(members: Partial<Operation>) {
   app.decorateRequest('charge', null);
   app.decorateRequest('reasons', null);
   app.decorateRequest('documentedPath', 'unmatched');
-  app.decorateReply('isOver', false);
   app.decorate('noteRefusal', () => undefined);
   app.decorate('logRefusal', () => undefined);
   app.setErrorHandler(answerError);
@@ -47,8 +52,6 @@ export async function startRoute(members: Partial<Operation>) {
   app.addHook('onRoute', ({ config }) => void routes.push(config));
   const replies: FastifyReply[] = [];
   app.addHook('onRequest', async (_, reply) => void replies.push(reply));
-  const paths: string[] = [];
-  app.addHook('onResponse', async ({ documentedPath }) => void paths.push(documentedPath));
   const steps: string[] = [];
   const calls: Call[] = [];
   const shares = createPoolShares({ poolSize: 2 });
@@ -70,21 +73,20 @@ export async function startRoute(members: Partial<Operation>) {
     api: { db, platform: DEFAULT_PLATFORM, secrets: createSecrets(undefined), eventBase: '' },
     shares,
     rateLimiter: {
-      async authenticate({ headers }) {
+      async authenticate(_request, _reply, { lookUp }) {
         steps.push('authenticate');
-        const { admin, id = CALLER.id } = headers;
-        return { ...CALLER, id: String(id), keyId: `key of ${String(id)}`, admin: admin !== undefined };
+        return lookUp();
       },
-      count: async () => void steps.push('count'),
       countStranger: async () => undefined,
-      countUnrouted: async () => undefined,
     },
     bytes: { ofCaller: () => charge, ofAddress: () => charge, total: () => 0 },
     baseOf: () => 'https://base.test',
   });
-  const ask = (headers: Record<string, string | string[]> = {}, payload: object | undefined = undefined) =>
-    app.inject({ method: operation.method, url: '/things/a?', headers, ...(payload && { payload }) });
-  return { app, ask, steps, calls, shares, replies, paths, routes, lines };
+  const ask = (sent: Record<string, string | string[]> = {}, payload: object | undefined = undefined) => {
+    const headers = { authorization: 'Bearer owner', ...sent };
+    return app.inject({ method: operation.method, url: '/things/a?', headers, ...(payload && { payload }) });
+  };
+  return { app, ask, steps, calls, shares, replies, routes, lines };
 }
 
 /** Until all that can go on without the test has done so. */

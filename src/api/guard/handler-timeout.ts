@@ -1,0 +1,21 @@
+/**
+ * Responds to a request whose handler takes too long. Not by Fastify's `handlerTimeout`, whose timer ends as soon as the
+ * body of the request has been read (https://github.com/fastify/fastify/pull/6725).
+ */
+import type { FastifyInstance } from 'fastify';
+import { unavailable } from '../errors/errors.ts';
+
+/**
+ * Applies to the routes that are added to this instance from now on.
+ * @param limitMs from the headers of a request to its response; 0 for no limit
+ */
+export function limitHandlers(app: FastifyInstance, limitMs: number): void {
+  if (limitMs === 0) return;
+  app.addHook('onRequest', (_request, reply, done) => {
+    const timer = setTimeout(() => {
+      if (!reply.sent) reply.send(unavailable('The request took too long; whether it took effect is unknown.'));
+    }, limitMs);
+    reply.raw.once('close', () => clearTimeout(timer));
+    done();
+  });
+}

@@ -1,0 +1,63 @@
+/** Reads request headers: the version, the request id, and those of idempotent creates. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import {
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_SCOPE_HEADER,
+  IDEMPOTENCY_SEQUENCE_HEADER,
+  idempotencyKey,
+  idempotencyScopeName,
+  idempotencySequence,
+} from '../../resources/definition/idempotency.ts';
+import { invalidByRule } from '../errors/errors.ts';
+import type { Call } from './operation.ts';
+import { ISSUE_MESSAGES } from './validation.ts';
+
+/** The version of this API, which requests may name and responses always do. */
+export const SERVICE_VERSION = '2';
+export const SERVICE_VERSION_HEADER = 'service-version';
+
+/** The value of a header; if it was sent twice, Node.js joins the values or drops one. */
+export function header({ headers }: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** @throws INVALID_REQUEST for any other version than ours */
+export function checkVersion(request: Pick<FastifyRequest, 'headers'>): void {
+  const version = header(request, SERVICE_VERSION_HEADER);
+  if (version !== undefined && version !== SERVICE_VERSION) {
+    throw invalidByRule({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });
+  }
+}
+
+/** The id of a request with this X-Request-Id header: the header's value if it is harmless in a log line, or a new id. */
+export function requestId(value: string | string[] | undefined): string {
+  return typeof value === 'string' && HARMLESS.test(value) ? value : randomUUID();
+}
+
+const HARMLESS = /^[A-Za-z0-9._:/+=-]{1,128}$/;
+
+/** Throws INVALID_REQUEST naming the header that is malformed or missing. */
+export function parseIdempotency(
+  request: Pick<FastifyRequest, 'headers'>,
+): Pick<Call, 'idempotencyKey' | 'idempotencyPlace'> {
+  const key = parse('Idempotency-Key', idempotencyKey, header(request, IDEMPOTENCY_KEY_HEADER));
+  const scope = parse('Idempotency-Scope', idempotencyScopeName, header(request, IDEMPOTENCY_SCOPE_HEADER));
+  const sequence = parse('Idempotency-Sequence', idempotencySequence, header(request, IDEMPOTENCY_SEQUENCE_HEADER));
+  if (scope === undefined && sequence === undefined) return { idempotencyKey: key, idempotencyPlace: undefined };
+  if (key === undefined) throw missing('Idempotency-Key', 'an idempotency scope');
+  if (scope === undefined) throw missing('Idempotency-Scope', 'an Idempotency-Sequence');
+  if (sequence === undefined) throw missing('Idempotency-Sequence', 'an Idempotency-Scope');
+  return { idempotencyKey: key, idempotencyPlace: { scope, sequence } };
+}
+
+function parse<T extends z.ZodType>(name: string, schema: T, value: string | undefined): z.output<T> | undefined {
+  if (value === undefined) return undefined;
+  const result = schema.safeParse(value, ISSUE_MESSAGES);
+  if (result.success) return result.data;
+  throw invalidByRule({ [name]: result.error.issues[0]?.message ?? 'is malformed' });
+}
+
+const missing = (name: string, what: string) => invalidByRule({ [name]: `is required with ${what}` });

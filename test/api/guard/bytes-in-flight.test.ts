@@ -1,0 +1,290 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { OPERATIONS } from '../../../src/api/families/all.ts';
+import { newId } from '../../../src/resources/definition/id.ts';
+import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
+import { ipPolicy } from '../../../src/resources/ip-policy.ts';
+import { type Caller, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** Above what the kernel takes of an answer that nobody reads. */
+const LIMIT = 8 * MIB;
+
+const api = await startTestApi({
+  bytesInFlight: { perKey: LIMIT, perOwner: 2 * LIMIT, inAll: 4 * LIMIT },
+  timeouts: { request: 0, connection: 0 },
+  bodyLimit: 4 * MIB,
+});
+const address = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
+
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await vi.waitFor(async () => expect(await inFlight()).toBe(0), { timeout: 10_000 });
+});
+
+/** Sends that, and reads nothing. */
+function send(bytes: string, to = address): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(to.port), to.hostname, () => {
+      socket.pause();
+      socket.write(bytes, () => resolve(socket));
+    });
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+  });
+}
+
+const upload = ({ key }: Caller, ...headers: string[]) =>
+  [
+    'POST /ip_policies HTTP/1.1',
+    'host: a',
+    `authorization: Bearer ${key}`,
+    'content-type: application/json',
+    ...headers,
+    '',
+    '',
+  ].join('\r\n');
+
+/** An upload that stalls one byte before its end. */
+const stalled = (who: Caller, size = 2 * MIB) =>
+  send(`${upload(who, `content-length: ${size}`)}${'x'.repeat(size - 1)}`);
+
+async function inFlight(): Promise<number> {
+  const { text } = await api.anonymous.get('/metrics');
+  // The answer with the metrics is none yet while they are made.
+  return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
+}
+
+const untilInFlight = (bytes: number) =>
+  vi.waitFor(async () => expect(await inFlight()).toBeGreaterThanOrEqual(bytes), { timeout: 20_000 });
+
+test('a key that holds all it may is refused, which no other key feels, not even of the same owner', async () => {
+  const [one, other] = [await api.newBot(), await api.newBot()];
+  const second = await api.newKey(one.id);
+  for (let n = 0; n < 4; n++) await stalled(one);
+  await untilInFlight(LIMIT - 2 * MIB);
+  const refused = await one.get('/ip_policies');
+  expect(refused.error).toMatchObject({ error_code: 'RATE_LIMITED', msg: expect.stringContaining('in flight') });
+  expect(refused.headers['retry-after']).toBe('1');
+  for (const caller of [second, other]) expect((await caller.get('/ip_policies')).status).toBe(200);
+});
+
+test('more keys do not let an owner hold more', async () => {
+  const one = await api.newBot();
+  const keys = [one, await api.newKey(one.id), await api.newKey(one.id)];
+  for (const key of keys) for (let n = 0; n < 3; n++) await stalled(key);
+  await untilInFlight(2 * LIMIT - 2 * MIB);
+  for (const key of keys) expect((await key.get('/ip_policies')).status).toBe(429);
+  expect((await (await api.newBot()).get('/ip_policies')).status).toBe(200);
+});
+
+test('beyond what all may hold, everybody is refused until there is room, but not what takes none', async () => {
+  // One each: a request that is alone is never beyond the share of its owner.
+  const bots = await Promise.all(Array.from({ length: 15 }, () => api.newBot()));
+  for (const bot of bots) await stalled(bot);
+  await untilInFlight(4 * LIMIT - 2 * MIB);
+  const refused = await api.admin.get('/ip_policies');
+  expect(refused.error).toMatchObject({ error_code: 'UNAVAILABLE', status_code: 503 });
+  expect(refused.headers['retry-after']).toBe('1');
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json'])
+    expect((await api.anonymous.get(path)).status, path).toBe(200);
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await vi.waitFor(async () => expect((await api.admin.get('/ip_policies')).status).toBe(200), { timeout: 10_000 });
+});
+
+test('a body in single bytes counts for what it holds', async () => {
+  const bot = await api.newBot();
+  const bytes = 24 * KIB;
+  for (let n = 0; n < 2; n++) await send(upload(bot, 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(bytes));
+  await vi.waitFor(async () => expect((await bot.get('/ip_policies')).status).toBe(429), { timeout: 20_000 });
+});
+
+test('a body of nothing but brackets counts for what it takes once it is read', async () => {
+  const bot = await api.newBot();
+  const { id } = (await bot.post('/ip_policies', {})).as(ipPolicy.view);
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
+  // Whoever comes now has to wait for a turn, with what was read of the body.
+  const changes = Array.from({ length: 10 }, () => bot.patch(`/ip_policies/${id}`, { description: 'first' }));
+  await untilWaiting(api, 2);
+  const puts = Array.from({ length: 20 }, async () => {
+    const { status } = await bot.put(`/ip_policies/${id}/rules`, { rules: Array.from({ length: 9_000 }, () => ({})) });
+    return status;
+  });
+  await Promise.any(puts.map(async (status) => expect(await status).toBe(429)));
+  await held.rollback();
+  // Those that got their turn before it was read go on; of the others, each may find no room.
+  const statuses = (await Promise.all(changes)).map(({ status }) => status);
+  expect(statuses).toContain(200);
+  for (const status of [...statuses, ...(await Promise.all(puts))]) expect([200, 400, 429]).toContain(status);
+});
+
+/** Waits for the first answer on a connection that reads. */
+const answerTo = (bytes: string) =>
+  new Promise<string>((resolve) => {
+    const socket = connect(Number(address.port), address.hostname, () => socket.write(bytes));
+    sockets.push(socket);
+    socket.on('error', () => undefined).once('data', (part) => resolve(String(part)));
+  });
+
+test.each([
+  ['POST /nothing', 404],
+  ['PUT /ip_policies', 405],
+  ['PATCH /credentials/authenticate', 405],
+  ['POST /metrics', 405],
+  ['POST /ip_policies', 401],
+])('%s without a key is answered before its body has arrived, and holds nothing', async (line, status) => {
+  const start = upload(api.anonymous, `content-length: ${2 * MIB}`).replace('POST /ip_policies', line);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => answerTo(`${start}${'x'.repeat(MIB)}`)));
+  for (const answer of answers) expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(await inFlight()).toBeLessThan(KIB);
+});
+
+test('a key does not make an unknown path read a body', async () => {
+  const start = upload(api.admin, `content-length: ${2 * MIB}`).replace('/ip_policies', '/nothing');
+  expect(await answerTo(`${start}{`)).toMatch(/^HTTP\/1.1 404 /);
+});
+
+test('answers that nobody reads are held up to the limit; then reads are refused, and changes answered', async () => {
+  const bot = await api.newBot();
+  const body = '\u0001'.repeat(64 * KIB);
+  const list = '/backends/http_response';
+  const backend = (await bot.post(list, { body })).as(httpResponseBackend.view);
+  for (let n = 0; n < 4; n++) await bot.post(list, { body });
+  const path = `${list}/${backend.id}`;
+  const get = `GET ${list} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${bot.key}\r\n\r\n`;
+  // Pipelined: the kernel holds part of what nobody reads, and the process as much as it may.
+  for (let n = 0; n < 40; n++) await send(get.repeat(8));
+  await vi.waitFor(async () => expect((await bot.get(path)).status).toBe(429), { timeout: 30_000 });
+  expect(await inFlight()).toBeLessThan(LIMIT + MIB);
+  expect((await api.admin.get(path)).as(httpResponseBackend.view).body).toBe(body);
+});
+
+describe('the rules of a policy, whose texts are far longer as JSON', () => {
+  const READ = 'ip_policy_rules.by_ip_policy_id';
+  const make = async (rules: number) => {
+    const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
+    const ids = Array.from({ length: rules }, () => newId('ipr'));
+    await api.rows(
+      `insert into ip_policy_rules (id, ip_policy_id, cidr, action, metadata, created_at, updated_at)
+       select id, $1, '10.0.' || n || '.0/24', 'allow', repeat(chr(1), 4096), now(), now()
+         from unnest($2::text[]) with ordinality as made (id, n)`,
+      [id, ids],
+    );
+    return `/ip_policies/${id}/rules`;
+  };
+
+  test('are not read while the caller holds too much for them', async () => {
+    const bot = await api.newBot();
+    const path = await make(200);
+    await stalled(bot, 4 * MIB);
+    await untilInFlight(4 * MIB - KIB);
+    const query = vi.spyOn(api.db, 'query');
+    const read = () => query.mock.calls.filter(([{ name }]) => name === READ).length;
+    const refused = await bot.get(path);
+    expect([refused.status, read()]).toEqual([429, 0]);
+    const shown = await api.admin.get(path);
+    expect([shown.status, read()]).toEqual([200, 1]);
+    expect(shown.text.length).toBeGreaterThan(4 * MIB);
+    const { transaction } = api.db;
+    const inTransactions: (string | undefined)[] = [];
+    const transactions = vi.spyOn(api.db, 'transaction').mockImplementation((work) =>
+      transaction((tx) =>
+        work({
+          query(statement) {
+            inTransactions.push(statement.name);
+            return tx.query(statement);
+          },
+        }),
+      ),
+    );
+    expect((await bot.put(path, { rules: [] })).status).toBe(429);
+    query.mockRestore();
+    // Deleting them takes no texts.
+    expect((await bot.delete(path.replace('/rules', ''))).status).toBe(204);
+    expect(inTransactions).toContain('ip_policies.lock_to_remove');
+    expect(inTransactions).not.toContain(READ);
+    transactions.mockRestore();
+  });
+
+  test('count once while they are unread, and are not read for a client that is gone before', async () => {
+    const bot = await api.newBot();
+    const path = await make(200);
+    const get = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${bot.key}\r\n\r\n`;
+    await send(get);
+    await vi.waitFor(async () => expect(await inFlight()).toBeGreaterThan(4 * MIB), { timeout: 20_000 });
+    expect(await inFlight()).toBeLessThan(8 * MIB);
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('lock table ip_policy_rules in access exclusive mode');
+    const query = vi.spyOn(api.db, 'query');
+    const gone = await send(get);
+    await untilWaiting(api, 1);
+    const aborted = () => api.logs.filter((line) => line.includes('"aborted":true')).length;
+    const before = aborted();
+    gone.destroy();
+    await vi.waitFor(() => expect(aborted()).toBe(before + 1), { timeout: 20_000 });
+    await held.rollback();
+    await Promise.all(query.mock.results.map(({ value }) => value));
+    await new Promise((turn) => setImmediate(turn));
+    expect(query.mock.calls.map(([{ name }]) => name)).not.toContain(READ);
+    query.mockRestore();
+  });
+});
+
+test('metrics that strangers do not read are made once for all of them, and shut nobody out', async () => {
+  const shut = await startTestApi({ bytesInFlight: { inAll: 1 }, metricsAgeMs: 3_600_000 });
+  const at = new URL(await shut.app.listen({ port: 0, host: '127.0.0.1' }));
+  for (const { method, path } of OPERATIONS) await shut.anonymous.send(method, path);
+  const first = await shut.anonymous.get('/metrics');
+  let [asked, sent] = [0, 0];
+  let end: Socket | undefined;
+  shut.app.server.on('request', (request, answer) => {
+    end = request.socket;
+    answer.once('finish', () => sent++);
+  });
+  const unread = await send('', at);
+  // The kernel takes megabytes of what nobody reads; from then on the process has to hold it.
+  await vi.waitFor(
+    () => {
+      if (asked > sent && end?.writableNeedDrain) return;
+      if (asked === sent) {
+        unread.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(8));
+        asked += 8;
+      }
+      throw new Error(`the kernel has taken ${sent} of ${asked}`);
+    },
+    { timeout: 30_000, interval: 10 },
+  );
+  expect((await shut.admin.get('/ip_policies')).status).toBe(200);
+  expect((await shut.anonymous.get('/metrics')).text).toBe(first.text);
+});
+
+test('files of the reference that strangers do not read keep nobody from them, and no descriptor', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const file = '/docs/static/swagger-ui-bundle.js';
+  const open = () => {
+    const paths = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
+    return paths.filter((path) => existsSync(path) && readlinkSync(path).endsWith('swagger-ui-bundle.js'));
+  };
+  let asked = 0;
+  api.app.server.on('request', () => asked++);
+  for (let n = 0; n < 12; n++) await send(`GET ${file} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(8));
+  await vi.waitFor(() => expect(asked).toBeGreaterThanOrEqual(96), { timeout: 10_000 });
+  const answer = await fetch(new URL(file, address));
+  expect([answer.status, (await answer.text()).length > MIB]).toEqual([200, true]);
+  await vi.waitFor(() => expect(open()).toEqual([]), { timeout: 10_000 });
+  for (const socket of sockets) socket.destroy();
+});
+
+test('an answer larger than the limit is sent while there is no other', async () => {
+  const small = await startTestApi({ bytesInFlight: { perKey: 100 * KIB } });
+  const body = 'x'.repeat(60 * KIB);
+  for (let n = 0; n < 3; n++) await small.admin.post('/backends/http_response', { body });
+  const list = await small.admin.get('/backends/http_response');
+  expect(list.status).toBe(200);
+  expect(list.text.length).toBeGreaterThan(100 * KIB);
+});

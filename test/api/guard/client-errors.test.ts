@@ -1,0 +1,135 @@
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { errorBody } from '../../../src/resources/definition/errors.ts';
+import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+
+const api = await startTestApi({ timeouts: { request: 500 } });
+const { admin } = api;
+const address = new URL(await api.app.listen({ host: '127.0.0.1', port: 0 }));
+
+/** Sends raw bytes and returns everything that comes back until the connection closes. */
+async function raw(text: string): Promise<{ status: number; body: unknown; head: string }> {
+  const answer = await exchange(text);
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return { status: Number(head.split(' ')[1]), body: JSON.parse(body), head: head.toLowerCase() };
+}
+
+function exchange(text: string): Promise<string> {
+  return new Promise((done, failed) => {
+    let answer = '';
+    const socket = connect(Number(address.port), address.hostname, () => socket.write(text));
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('error', failed).on('close', () => done(answer));
+  });
+}
+
+const line = z.looseObject({ level: z.number(), msg: z.string() });
+
+/** The value of the sample that begins so; 0 before the first. */
+async function metric(start: string): Promise<number> {
+  const { text } = await api.anonymous.get('/metrics');
+  const found = text.split('\n').find((each) => each.startsWith(start));
+  return Number(found?.slice(start.length) ?? 0);
+}
+
+describe('what is no proper HTTP', () => {
+  test('is answered in the same shape', async () => {
+    const { status, body, head } = await raw('NONSENSE\r\n\r\n');
+    expect(status).toBe(400);
+    expect(errorBody.parse(body).error_code).toBe('INVALID_REQUEST');
+    expect(head).toContain('connection: close');
+  });
+
+  test('is one warning in the log, and a line each only at debug', async () => {
+    for (let n = 0; n < 5; n++) await raw('NONSENSE\r\n\r\n');
+    const lines = api.logs.map((text) => line.parse(JSON.parse(text)));
+    const reason = 'request: is not valid HTTP/1.1';
+    expect(lines.filter((one) => one.reason === reason)).toMatchObject([{ level: 40, msg: 'refusing requests' }]);
+    const each = lines.filter(({ msg }) => msg === 'unreadable request');
+    expect(each.length).toBeGreaterThanOrEqual(5);
+    expect(new Set(each.map(({ level }) => level))).toEqual(new Set([20]));
+  });
+
+  test('because its headers are too large, too', async () => {
+    const { status, body } = await raw(`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(8_192)}\r\n\r\n`);
+    expect(status).toBe(400);
+    expect(errorBody.parse(body).details.headers).toBe('are more than 8192 bytes');
+  });
+
+  test('because it never ends, too: 503, as for everything that passes', async () => {
+    const { status, body, head } = await raw('POST /ip_policies HTTP/1.1\r\nhost: x\r\ncontent-le');
+    expect(status).toBe(503);
+    expect(errorBody.parse(body).error_code).toBe('UNAVAILABLE');
+    expect(head).toContain('retry-after: 1');
+  });
+
+  test.each([
+    ['never ends', 'content-length: 100\r\n\r\n{"desc', 503],
+    ['is no sequence of chunks', 'transfer-encoding: chunked\r\n\r\n{}\r\n{}\r\n', 400],
+    ['begins as chunks and goes on as something else', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\nno\r\n', 400],
+  ])('because its body %s is answered once', async (_, rest, expected) => {
+    const start = `POST /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\n`;
+    const { status, body, head } = await raw(`${start}content-type: application/json\r\n${rest}`);
+    expect(status).toBe(expected);
+    expect(errorBody.parse(body).error_code).toBe(expected === 503 ? 'UNAVAILABLE' : 'INVALID_REQUEST');
+    expect(head).toContain('connection: close');
+    await vi.waitFor(async () => expect(await metric('http_in_flight_bytes ')).toBe(0));
+  });
+
+  test.each([
+    ['', 'NONSENSE\r\n\r\n'],
+    [' in a body', 'POST /ip_policies HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nno\r\n'],
+  ])('behind a request that waits does not cost it its response: %s', async (_, rest) => {
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('lock table ip_policies');
+    const head = `host: x\r\nauthorization: Bearer ${admin.key}\r\n`;
+    const answers = exchange(`GET /ip_policies HTTP/1.1\r\n${head}\r\n${rest}`);
+    await untilWaiting(api, 1);
+    await held.rollback();
+    expect(await answers).toMatch(/^HTTP\/1\.1 200 (?![\s\S]*HTTP\/1\.1 400)/);
+  });
+
+  test.each([
+    ['without a host', 'GET /ip_policies HTTP/1.1\r\n', 401],
+    ['with a method that HTTP knows and we do not', 'PROPFIND /ip_policies HTTP/1.1\r\nhost: x\r\n', 405],
+    ['with a method that nobody knows', 'FROB /ip_policies HTTP/1.1\r\nhost: x\r\n', 400],
+  ])('or nearly, %s, too', async (_, head, expected) => {
+    const { status, body } = await raw(`${head}connection: close\r\n\r\n`);
+    expect(status).toBe(expected);
+    expect(errorBody.parse(body).status_code).toBe(expected);
+  });
+
+  test('because its body is shorter than announced does not reach a handler', async () => {
+    const before = await api.rows('select count(*) from ip_policies');
+    await new Promise<void>((done) => {
+      const headers = {
+        authorization: `Bearer ${admin.key}`,
+        'content-type': 'application/json',
+        'content-length': 10,
+      };
+      const request = httpRequest(new URL('/ip_policies', address), { method: 'POST', headers });
+      request.on('error', () => done()).on('close', () => done());
+      request.write('{}', () => request.destroy());
+    });
+    expect(await api.rows('select count(*) from ip_policies')).toEqual(before);
+  });
+});
+
+describe.each([
+  ['a form', 'content-type: application/x-www-form-urlencoded\r\n'],
+  ['text', 'content-type: text/plain\r\n'],
+  ['no type', ''],
+])('an empty body of %s', (_, type) => {
+  test.each([
+    ['none', '', ''],
+    ['one of no bytes', 'content-length: 0\r\n', ''],
+    ['one in no pieces', 'transfer-encoding: chunked\r\n', '0\r\n\r\n'],
+  ])('is as if there were none: %s', async (_, length, body) => {
+    const head = `POST /ip_policies HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${admin.key}\r\nconnection: close\r\n`;
+    expect(await exchange(`${head}${type}${length}\r\n${body}`)).toMatch(/^HTTP\/1\.1 201 /);
+  });
+});

@@ -1,0 +1,278 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { RateLimits } from '../../../src/api/guard/rate-limit.ts';
+import { createClient } from '../../../src/client/client.ts';
+import { heldTransaction, type Method, type Reply, startTestApi, untilWaiting } from '../harness.ts';
+
+/** No test lives long enough to see the next one. */
+const AN_HOUR = 3_600_000;
+const LIMIT = 5;
+
+const start = (rateLimits: Partial<RateLimits>, trustedProxies?: string[]) =>
+  startTestApi({ rateLimits: { windowMs: AN_HOUR, ...rateLimits }, trustedProxies });
+
+const refused = (reply: Reply) => {
+  expect(reply.error).toMatchObject({ error_code: 'RATE_LIMITED', status_code: 429 });
+  expect(reply.headers['retry-after']).toMatch(/^3[56]\d\d$/);
+};
+
+const times = async (count: number, call: () => Promise<Reply>) => {
+  const replies: Reply[] = [];
+  for (let n = 0; n < count; n++) replies.push(await call());
+  return replies;
+};
+
+describe('an API key', async () => {
+  const api = await start({ perKey: LIMIT });
+  const users = await Promise.all([api.newUser(), api.newUser()]);
+  const [user, other] = users;
+
+  test('may make so many requests, and is told how many are left', async () => {
+    const replies = await times(LIMIT, () => user.post('/ip_policies', { description: 'allowed' }));
+    expect(replies.map(({ status, headers }) => [status, headers['ratelimit-limit']])).toEqual(
+      Array(LIMIT).fill([201, String(LIMIT)]),
+    );
+    expect(replies.map(({ headers }) => headers['ratelimit-remaining'])).toEqual(['4', '3', '2', '1', '0']);
+  });
+
+  test.each<[Method, string]>([
+    ['GET', '/ip_policies'],
+    ['HEAD', '/ip_policies'],
+    ['POST', '/ip_policies'],
+    ['DELETE', '/users/x'],
+  ])('and then no %s %s, of which nothing is stored', async (method, path) => {
+    const before = await api.rows('select count(*) from ip_policies');
+    const reply = await user.send(method, path);
+    expect(reply.status).toBe(429);
+    expect(reply.headers['ratelimit-remaining']).toBe('0');
+    if (method !== 'HEAD') refused(reply);
+    expect(await api.rows('select count(*) from ip_policies')).toEqual(before);
+  });
+
+  test('has a limit of its own, also beside another of the same owner', async () => {
+    expect((await other.get('/ip_policies')).headers['ratelimit-remaining']).toBe('4');
+    const again = await start({ perKey: LIMIT });
+    const second = await again.newKey(again.admin.id);
+    await times(LIMIT, () => second.get('/ip_policies'));
+    refused(await second.get('/ip_policies'));
+    expect((await again.admin.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('does not use it up by what is asked without one', async () => {
+    await times(2 * LIMIT, () => api.anonymous.get('/ip_policies'));
+    expect((await other.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('that is at its limit leaves probes and the reference alone', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/json']) {
+      expect((await user.get(path)).status, path).toBe(200);
+    }
+    expect((await user.get('/healthz')).headers).not.toHaveProperty('ratelimit-limit');
+  });
+
+  test('counts what its caller may not do', async () => {
+    const curious = await (await start({ perKey: LIMIT })).newUser();
+    const replies = await times(LIMIT, () => curious.get('/users'));
+    expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(403));
+    refused(await curious.get('/users'));
+  });
+});
+
+describe('an owner', async () => {
+  const OF_OWNER = LIMIT + 3;
+  const api = await start({ perKey: LIMIT, perOwner: OF_OWNER });
+  const first = await api.newUser();
+  const second = await api.newKey(first.id);
+  const seen = ({ status, headers }: Reply) => [status, headers['ratelimit-limit'], headers['ratelimit-remaining']];
+
+  test('has a limit for all keys together, of which a key beyond its own limit uses up nothing', async () => {
+    const replies = await times(2 * LIMIT, () => first.get('/ip_policies'));
+    expect(replies.map(({ status }) => status)).toEqual([...Array(LIMIT).fill(200), ...Array(LIMIT).fill(429)]);
+    const others = await times(4, () => second.get('/ip_policies'));
+    expect(others.slice(0, 3).map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const reply of others.slice(3)) refused(reply);
+  });
+
+  test('is told the tighter of the two limits', async () => {
+    const other = await start({ perKey: LIMIT, perOwner: OF_OWNER });
+    const caller = await other.newKey(other.admin.id);
+    // One request has been made with the admin's first key.
+    const replies = await times(2, () => caller.get('/ip_policies'));
+    expect(replies.map(seen)).toEqual([
+      [200, String(LIMIT), '4'],
+      [200, String(LIMIT), '3'],
+    ]);
+    await times(3, () => other.admin.get('/ip_policies'));
+    expect(seen(await caller.get('/ip_policies'))).toEqual([200, String(OF_OWNER), '1']);
+    await caller.get('/ip_policies');
+    expect(seen(await other.admin.get('/ip_policies'))).toEqual([429, String(OF_OWNER), '0']);
+  });
+
+  test('leaves others alone', async () => {
+    expect((await api.admin.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('may be limited without a limit for each key', async () => {
+    const { admin } = await start({ perKey: 0, perOwner: 1 });
+    expect(seen(await admin.get('/ip_policies'))).toEqual([200, '1', '0']);
+    refused(await admin.get('/ip_policies'));
+  });
+});
+
+describe('an address', async () => {
+  const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
+  const { anonymous, admin } = api;
+  const user = await api.newUser();
+  const unknown = (n: number) => ({ authorization: `Bearer tnl_ak_guess_${n}` });
+  let guesses = 0;
+  const guess = (headers = {}) => anonymous.get('/ip_policies', { ...unknown(guesses++), ...headers });
+  expect((await admin.get('/ip_policies')).status).toBe(200);
+
+  test('may send so many unknown keys', async () => {
+    const replies = await times(LIMIT, guess);
+    expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(401));
+  });
+
+  test('and then no unknown key, nor none', async () => {
+    refused(await guess());
+    refused(await anonymous.get('/ip_policies'));
+  });
+
+  test('but goes on with a key that was valid when last seen', async () => {
+    expect((await admin.get('/ip_policies')).status).toBe(200);
+  });
+
+  test('is that of the peer, or what a trusted proxy says', async () => {
+    const other = { 'x-forwarded-for': '203.0.113.7' };
+    expect((await guess(other)).status).toBe(401);
+    expect((await user.get('/ip_policies', other)).status).toBe(200);
+    const untrusting = await start({ perAddress: LIMIT });
+    await times(LIMIT, () => untrusting.anonymous.get('/ip_policies'));
+    refused(await untrusting.anonymous.get('/ip_policies', other));
+  });
+
+  test('in IPv6 is a network of 64 bits, which one household has', async () => {
+    const from = (address: string) => guess({ 'x-forwarded-for': address });
+    for (let n = 0; n < LIMIT; n++) expect((await from(`2001:db8::${n}`)).status).toBe(401);
+    expect((await from('2001:db8::ffff')).status).toBe(429);
+    expect((await from('2001:db8:0:1::1')).status).toBe(401);
+  });
+
+  test.each([
+    ['the port too, which is another for each connection', (n: number) => `198.51.100.1:${4_000 + n}`],
+    ['the port too, of an address in IPv6', (n: number) => `[2001:db8:0:2::1]:${4_000 + n}`],
+    ['what is no address', (n: number) => `_hidden${n}`],
+  ])('is one for all of whom the proxy says %s', async (_, address) => {
+    for (let n = 0; n < LIMIT; n++) expect((await guess({ 'x-forwarded-for': address(n) })).status).toBe(401);
+    expect((await guess({ 'x-forwarded-for': address(LIMIT) })).status).toBe(429);
+  });
+});
+
+test('a key that is deleted becomes unknown again', async () => {
+  const api = await start({ perAddress: 1 });
+  const user = await api.newUser();
+  expect((await user.get('/ip_policies')).status).toBe(200);
+  await api.rows('delete from api_keys where owner_id = $1', [user.id]);
+  expect((await user.get('/ip_policies')).status).toBe(401);
+  refused(await user.get('/ip_policies'));
+});
+
+test('beyond the limit of their address, only keys that were valid when last seen are looked up', async () => {
+  const api = await start({ perAddress: 1 });
+  const [known, fresh] = [await api.newUser(), await api.newUser()];
+  expect((await known.get('/ip_policies')).status).toBe(200);
+  expect((await api.anonymous.get('/ip_policies')).status).toBe(401);
+  refused(await fresh.get('/ip_policies'));
+  expect((await known.get('/ip_policies')).status).toBe(200);
+});
+
+test('keys of many addresses that are not known share few lookups', async () => {
+  const api = await startTestApi({ poolSize: 5 });
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('lock table api_keys in access exclusive mode');
+  const query = vi.spyOn(api.db, 'query');
+  const guesses = Array.from({ length: 6 }, (_, n) =>
+    api.anonymous.get('/ip_policies', { authorization: `Bearer tnl_ak_${n}` }),
+  );
+  await untilWaiting(api, 2);
+  expect(query.mock.calls.filter(([{ name }]) => name === 'authenticate')).toHaveLength(2);
+  await held.rollback();
+  for (const reply of await Promise.all(guesses)) expect(reply.status).toBe(401);
+  query.mockRestore();
+});
+
+test('of the keys that are known, the one that was used longest ago is forgotten', async () => {
+  const { admin, anonymous, newUser } = await start({ perAddress: 1, knownKeys: 2 });
+  const [idle, newest] = [await newUser(), await newUser()];
+  for (const { get } of [admin, idle, admin, newest]) expect((await get('/ip_policies')).status).toBe(200);
+  expect((await anonymous.get('/ip_policies')).status).toBe(401);
+  refused(await idle.get('/ip_policies'));
+  for (const { get } of [admin, newest]) expect((await get('/ip_policies')).status).toBe(200);
+});
+
+test('without limits nothing is counted and no header tells of them', async () => {
+  const { admin, anonymous } = await start({ perKey: 0, perOwner: 0, perAddress: 0 });
+  const { headers } = await admin.get('/ip_policies');
+  expect(Object.keys(headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
+  for (const reply of await times(20, () => anonymous.get('/ip_policies'))) expect(reply.status).toBe(401);
+});
+
+test('the client waits for as long as it is told, and then succeeds', async () => {
+  const { app, admin } = await start({ perKey: 1, windowMs: 300 });
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+  const statuses: (number | undefined)[] = [];
+  const client = createClient({
+    baseUrl,
+    apiKey: admin.key,
+    retries: 5,
+    onAttempt: ({ status }) => void statuses.push(status),
+  });
+  await client.ipPolicies.create({}, { idempotencyKey: 'waits' });
+  await client.ipPolicies.create({}, { idempotencyKey: 'waits-too' });
+  await client.close();
+  expect(statuses.filter((status) => status === 201)).toHaveLength(2);
+  // Retry-After has whole seconds: one refusal is enough.
+  expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(1);
+});
+
+test('a key at its limit is refused without being looked up', async () => {
+  const api = await start({ perKey: LIMIT });
+  await times(LIMIT, () => api.admin.get('/ip_policies'));
+  await api.rows('alter table api_keys rename to api_keys_away');
+  refused(await api.admin.get('/ip_policies'));
+});
+
+describe('a stranger', async () => {
+  const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
+  const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });
+  // Known to be valid, and so not refused for what strangers do.
+  expect((await api.admin.get('/ip_policies')).status).toBe(200);
+  test('may as often ask for what does not exist', async () => {
+    const address = { 'x-forwarded-for': '2001:db8:9::1' };
+    const missing = await times(LIMIT, () => api.anonymous.get('/nothing', address));
+    expect(missing.map((reply) => reply.status)).toEqual(Array(LIMIT).fill(404));
+    refused(await api.anonymous.put('/ip_policies', {}, address));
+    refused(await api.anonymous.get('/openapi.json', address));
+    expect((await api.admin.get('/ip_policies', address)).status).toBe(200);
+  });
+
+  test('may as often speak another version', async () => {
+    const ask = () => api.anonymous.get('/ip_policies', { 'service-version': '9', ...from(91) });
+    for (const reply of await times(LIMIT, ask)) expect(reply.status).toBe(401);
+    refused(await ask());
+  });
+
+  const PATHS = ['/metrics', '/openapi.json', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'];
+
+  test.each(PATHS.entries().toArray())('%i: may ask for %s as often as for what needs a key', async (n, path) => {
+    const ask = () => api.anonymous.get(path, from(n));
+    const replies = await times(LIMIT, ask);
+    expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(200));
+    refused(await ask());
+    // One limit for all of it.
+    for (const other of PATHS) refused(await api.anonymous.get(other, from(n)));
+    refused(await api.anonymous.get('/ip_policies', { authorization: 'Bearer tnl_ak_guess', ...from(n) }));
+    expect((await api.admin.get('/ip_policies', from(n))).status).toBe(200);
+    for (const probe of ['/healthz', '/readyz']) expect((await api.anonymous.get(probe, from(n))).status).toBe(200);
+    expect((await api.anonymous.get(path, from(100 + n))).status).toBe(200);
+  });
+});

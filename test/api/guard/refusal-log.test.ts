@@ -1,0 +1,90 @@
+/** What is logged of refusals that come by the thousand. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { refusalLog, refusalLogs } from '../../../src/api/guard/refusal-log.ts';
+
+const MINUTE_MS = 60_000;
+
+let lines: [about: unknown, text: string | undefined][];
+const log = {
+  warn: (about: unknown, text?: string) => void lines.push([about, text]),
+  error: (about: unknown, text?: string) => void lines.push([about, `error: ${text}`]),
+};
+/** The lines since the last call. */
+const taken = () => lines.splice(0);
+
+beforeEach(() => {
+  lines = [];
+  vi.useFakeTimers();
+});
+afterEach(() => void vi.useRealTimers());
+
+const times = (count: number, act: () => void) => {
+  for (let n = 0; n < count; n++) act();
+};
+
+test('the first refusal is a line, and so is each minute with more, which counts them', () => {
+  const refused = refusalLog(log, { most: 5 }, { first: 'refusing', later: 'refused' });
+  times(1000, refused);
+  expect(taken()).toEqual([[{ most: 5 }, 'refusing']]);
+  vi.advanceTimersByTime(MINUTE_MS - 1);
+  expect(taken()).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(taken()).toEqual([[{ most: 5, refused: 1000 }, 'refused']]);
+  times(7, refused);
+  expect(taken()).toEqual([]);
+  vi.advanceTimersByTime(MINUTE_MS);
+  expect(taken()).toEqual([[{ most: 5, refused: 7 }, 'refused']]);
+});
+
+test('after a minute without one, the next is a first again', () => {
+  const refused = refusalLog(log, {}, { first: 'refusing', later: 'refused' });
+  refused();
+  vi.advanceTimersByTime(2 * MINUTE_MS);
+  expect(taken()).toEqual([
+    [{}, 'refusing'],
+    [{ refused: 1 }, 'refused'],
+  ]);
+  expect(vi.getTimerCount()).toBe(0);
+  refused();
+  expect(taken()).toEqual([[{}, 'refusing']]);
+});
+
+test('each reason has lines of its own', () => {
+  const refused = refusalLogs(log);
+  times(3, () => refused('full'));
+  times(2, () => refused('slow'));
+  vi.advanceTimersByTime(MINUTE_MS);
+  expect(taken()).toEqual([
+    [{ reason: 'full' }, 'refusing requests'],
+    [{ reason: 'slow' }, 'refusing requests'],
+    [{ reason: 'full', refused: 3 }, 'refused requests'],
+    [{ reason: 'slow', refused: 2 }, 'refused requests'],
+  ]);
+});
+
+test('a failure is told in full with the first request, and then counted by its condition', () => {
+  const failed = refusalLogs(log);
+  const err = new Error('x');
+  const ofRequest = { ...log, error: (about: unknown, text?: string) => void lines.push([about, `request: ${text}`]) };
+  const fail = (condition: string) => failed('away', { err, level: 'error', condition, log: ofRequest });
+  times(3, () => fail('ECONNREFUSED'));
+  times(2, () => fail('admin_shutdown'));
+  expect(taken()).toEqual([
+    [{ err, condition: 'ECONNREFUSED' }, 'request: away'],
+    [{ err, condition: 'admin_shutdown' }, 'request: away'],
+  ]);
+  vi.advanceTimersByTime(MINUTE_MS);
+  expect(taken()).toEqual([
+    [{ condition: 'ECONNREFUSED', failed: 3 }, 'error: away'],
+    [{ condition: 'admin_shutdown', failed: 2 }, 'error: away'],
+  ]);
+});
+
+test('failures without a condition are counted by what the answer says, apart from refusals', () => {
+  const failed = refusalLogs(log);
+  const failure = { err: new Error('x'), level: 'warn', condition: undefined, log } as const;
+  times(2, () => failed('late', failure));
+  failed('locked', failure);
+  failed('late');
+  expect(taken().map(([, text]) => text)).toEqual(['late', 'locked', 'refusing requests']);
+});

@@ -1,0 +1,144 @@
+/** How long a connection may do nothing. */
+import { connect, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
+import { ADMIN_KEY, atEnd, startTestApi, type TestApi } from '../harness.ts';
+import { open } from './api-child.ts';
+
+type Timeouts = NonNullable<Parameters<typeof startTestApi>[0]>['timeouts'];
+
+async function connectedTo({ app }: Pick<TestApi, 'app'>): Promise<Socket> {
+  const { port, hostname } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
+  const socket = connect(Number(port), hostname).setEncoding('utf8');
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+const connected = async (timeouts: Timeouts) => connectedTo(await startTestApi({ timeouts }));
+
+/** All that comes until the server closes the connection. */
+async function untilClosed(socket: Socket): Promise<string> {
+  let received = '';
+  socket.on('data', (text: string) => {
+    received += text;
+  });
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return received;
+}
+
+test('a connection on which nothing happens is closed, also in the middle of a request that may take for ever', async () => {
+  const socket = await connected({ connection: 300, request: 0, handler: 0 });
+  const head = ['POST /ip_policies HTTP/1.1', 'host: a', `authorization: Bearer ${ADMIN_KEY}`];
+  socket.write([...head, 'content-type: application/json', 'content-length: 100', '', '{'].join('\r\n'));
+  expect(await untilClosed(socket)).not.toContain('HTTP/1.1 2');
+});
+
+test.each([
+  ['a minute', {}, 60_000],
+  ['longer than a request may be handled', { handler: 90_000 }, 95_000],
+  ['ever, if a request may be handled for ever', { handler: 0 }, 0],
+])('a connection may be without traffic for %s', async (_, timeouts, timeout) => {
+  const { app } = await startTestApi({ timeouts });
+  expect(app.server.timeout).toBe(timeout);
+});
+
+test('a connection is kept for the next request for longer than the 60 s of common load balancers', async () => {
+  expect((await startTestApi()).app.server.keepAliveTimeout).toBe(72_000);
+});
+
+test.each([
+  ['more of it', '1\r\n}\r\n0\r\n\r\n'],
+  ['its end', '0\r\n\r\n'],
+])('what arrives of a body after its request was answered is held by nobody: %s', async (_, rest) => {
+  const api = await startTestApi({ timeouts: { handler: 300 } });
+  const socket = await connectedTo(api);
+  let received = '';
+  socket.on('data', (text: string) => {
+    received += text;
+  });
+  const answered = (status: number) => waitFor(`a ${status}`, () => received.includes(`HTTP/1.1 ${status} `));
+  const head = ['POST /ip_policies HTTP/1.1', 'host: a', `authorization: Bearer ${ADMIN_KEY}`];
+  const more = ['content-type: application/json', 'transfer-encoding: chunked', '', '1', '{', ''];
+  socket.write([...head, ...more].join('\r\n'));
+  await answered(503);
+  socket.write(`${rest}GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n`);
+  await answered(200);
+  const { text } = await api.anonymous.get('/metrics');
+  expect(text).toMatch(/^http_in_flight_bytes 0$/m);
+  expect(api.logs.filter((line) => line.includes('already sent'))).toEqual([]);
+});
+
+test('the head of a second request that does not come has an answer of its own', async () => {
+  const socket = await connected({ request: 500 });
+  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\nGET /healthz HTTP/1.1\r\n');
+  expect((await untilClosed(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 503']);
+});
+
+test('a connection is kept between requests for as long as the answer says', async () => {
+  const socket = await connected({ connection: 0, keepAlive: 2_000 });
+  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+  const received = await untilClosed(socket);
+  expect(received).toMatch(/^HTTP\/1\.1 200 /);
+  expect(received).toMatch(/\r\nkeep-alive: timeout=2\r\n/i);
+});
+
+test('a client that does not read its responses is cut, and then they hold nothing', async () => {
+  const api = await startTestApi({ timeouts: { connection: 200 } });
+  const body = '\u0001'.repeat(64 * 1024);
+  for (let n = 0; n < 5; n++) await api.admin.post('/backends/http_response', { body });
+  const get = ['GET /backends/http_response HTTP/1.1', 'host: a', `authorization: Bearer ${ADMIN_KEY}`];
+  const socket = await connectedTo(api);
+  socket.on('error', () => undefined).pause();
+  socket.write([...get, 'x-request-id: unread', '', ''].join('\r\n').repeat(8));
+  await waitFor('the end of the requests', async () => {
+    const isLogged = api.logs.some((line) => line.includes('"unread"') && line.includes('"aborted":true'));
+    return isLogged && /^http_in_flight_bytes 0$/m.test((await api.anonymous.get('/metrics')).text);
+  });
+});
+
+test('a connection that sends nothing is closed without a response', async () => {
+  const socket = await connected({ request: 500 });
+  expect(await untilClosed(socket)).toBe('');
+});
+
+test('by default it is kept for longer than the minute of a load balancer', async () => {
+  const socket = await connected({});
+  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+  const [first] = await new Promise<[string]>((resolve) => socket.once('data', (text: string) => resolve([text])));
+  expect(Number(/\r\nkeep-alive: timeout=(\d+)\r\n/i.exec(first)?.[1])).toBeGreaterThan(60);
+});
+
+describe('the server of METRICS_PORT closes a connection', () => {
+  async function start() {
+    const log = { warn: () => undefined, error: () => undefined };
+    const bytes = async () => Buffer.alloc(40_000_000, 'x');
+    const app = buildMetricsServer({ contentType: 'text/plain', bytes }, log, 300);
+    atEnd(() => app.close());
+    const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
+    const connections = () => new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)));
+    return { port, connections };
+  }
+
+  test.each([
+    ['that sends nothing', '', ''],
+    ['whose header never ends', 'GET /metrics HTTP/1.1\r\n', 'x: y\r\n'],
+    ['whose body never ends', 'POST /metrics HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n', 'x'],
+  ])('%s', async (_, first, more) => {
+    const peer = await open(await start());
+    peer.socket.write(first);
+    const timer = setInterval(() => peer.socket.writable && peer.socket.write(more), 20);
+    await peer.untilEnded();
+    clearInterval(timer);
+    expect(peer.received()).not.toContain('HTTP/1.1 200');
+  });
+
+  test('that does not read', async () => {
+    const { port, connections } = await start();
+    const peer = await open({ port });
+    peer.socket.pause();
+    peer.socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n');
+    await waitFor('the server to close it', async () => (await connections()) === 0);
+  });
+});

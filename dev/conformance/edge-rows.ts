@@ -1,6 +1,6 @@
 /** The rows that both kinds of edges have. */
 import { capital } from './conventions.ts';
-import { created, del, get, invalid, noContent, ok, patch, post, type Row, refused } from './row.ts';
+import { created, del, invalid, noContent, ok, patch, post, type Row, refused } from './row.ts';
 
 export interface Edges {
   /** As in a sentence: `an HTTPS edge`. */
@@ -20,12 +20,6 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
   const listen = (...hostports: unknown[]) => post(path, { hostports });
   const address = `${path}/{made.id}`;
   return [
-    {
-      rule: `${capital(one)} has no hostports by default`,
-      ask: post(path, {}),
-      answer: created({ hostports: [] }),
-      later: [[post(path, { hostports: null }), created({ hostports: [] })]],
-    },
     {
       rule: `${capital(one)} listens on ports of a reserved domain, which is shown in lower case`,
       given,
@@ -104,23 +98,6 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
         [patch(address, { hostports: [] }), ok({ hostports: [] })],
         [del(`${domains}/{domain.id}`), noContent],
       ],
-    },
-    {
-      rule: `If several domains cover a hostport of ${one}, only the most specific one cannot be deleted`,
-      given: {
-        above: post(domains, { domain: `*.${DOMAIN}` }),
-        domain: post(domains, { domain: `app.${DOMAIN}` }),
-        made: listen(`app.${DOMAIN}:443`),
-      },
-      ask: del(`${domains}/{above.id}`),
-      answer: noContent,
-      later: [[del(`${domains}/{domain.id}`), refused('RESOURCE_IN_USE', { [name]: '{made.id}' })]],
-    },
-    {
-      rule: `Reading ${one} back returns the same`,
-      given: { ...given, made: post(path, { hostports: [`${DOMAIN}:443`], description: 'web' }) },
-      ask: get(address),
-      answer: ok({ hostports: [`${DOMAIN}:443`], description: 'web' }),
     },
   ];
 }

@@ -114,3 +114,6 @@ export const refTo = (path: string, name: string) => ({ id: `{${name}.id}`, uri:
 
 /** A text that is not this one. */
 export const not = (text: string): RegExp => new RegExp(`^(?!${text}$)`);
+
+/** The end of an id that no resource has. */
+export const NOBODY = '01k9zq3v5hf8svx2r4c6y7n0wd';

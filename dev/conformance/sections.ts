@@ -1,7 +1,7 @@
 /** All rows, in the order of the published table. */
 import { words } from '../../src/api/errors/naming.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
-import { conventions, describedRows } from './conventions.ts';
+import { conventions } from './conventions.ts';
 import type { Section } from './row.ts';
 import { apiKeys } from './rows/api-keys.ts';
 import { authentication } from './rows/authentication.ts';
@@ -85,5 +85,5 @@ const PLAIN: readonly Section[] = FAMILIES.filter((each) => OWN.every(({ family 
 
 export const SECTIONS: readonly Section[] = [...OWN, ...PLAIN].map((section) => {
   const { family, rows } = section;
-  return family ? { ...section, rows: [...conventions(family), ...describedRows(family), ...rows] } : section;
+  return family ? { ...section, rows: [...conventions(family), ...rows] } : section;
 });

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { startOwnControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { hasGo } from '../../dev/control-plane/go-build.ts';
-import { upstreamCrds } from '../../dev/control-plane/upstream-crds.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { reservedDomainKind } from '../../src/operator/kinds/reserved-domain.ts';
 import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
@@ -12,6 +11,7 @@ import type { CommandResult } from '../harness.ts';
 import { skipFor } from '../skip.ts';
 import { render } from './helm.ts';
 import { MATRIX } from './matrix.ts';
+import { upstreamCrds } from './upstream-crds.ts';
 
 const OWN = new Set(['postgresql.cnpg.io', 'gateway.networking.k8s.io', 'monitoring.coreos.com', 'externaldns.k8s.io']);
 const groupOf = ({ apiVersion }: { apiVersion: string }) => apiVersion.split('/', 1)[0] ?? '';

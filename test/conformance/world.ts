@@ -2,14 +2,14 @@
 
 import { certificates } from '../../dev/conformance/certificates.ts';
 import type { Role, Row } from '../../dev/conformance/row.ts';
-import { SSH_KEYS } from '../../dev/conformance/ssh-keys.ts';
-import { times } from '../../dev/conformance/times.ts';
 import type { Values } from '../../dev/fixtures/placeholders.ts';
 import { numbered } from '../../dev/fixtures/samples.ts';
 import type { AppOptions } from '../../src/api/app.ts';
 import type { RateLimits } from '../../src/api/http/rate-limit.ts';
 import { createSecrets } from '../../src/api/secrets/sealing.ts';
 import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
+import { SSH_KEYS } from './ssh-keys.ts';
+import { times } from './times.ts';
 
 export interface World {
   readonly api: TestApi;

@@ -7,13 +7,13 @@ import { titleOf } from '../../dev/fixtures/module-drifts.ts';
 import { fill, type Values } from '../../dev/fixtures/placeholders.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { numbered } from '../../dev/fixtures/samples.ts';
-import { type Formats, valuesOf } from '../../dev/fixtures/schema-values.ts';
 import { fromConfigMap, fromSecret, inline, renamed, type SourceStyle } from '../../dev/fixtures/source-texts.ts';
 import type { Spelling } from '../../dev/fixtures/spellings.ts';
 import type { Modules, ModulesRow } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { type FamilyField, inputOf } from '../../src/operator/kinds/family-fields.ts';
 import { inSnakeCase } from '../../src/operator/kinds/spelling.ts';
+import { type Formats, valuesOf } from './schema-values.ts';
 import { API_KEY, manifest, type Stack } from './stack.ts';
 
 /**

@@ -1,20 +1,4 @@
-/** Who calls, how they say so, and what callers who are no admins may do. */
-import { FAMILIES } from '../../../src/resources/families.ts';
-import {
-  by,
-  created,
-  del,
-  get,
-  idOf,
-  noContent,
-  ok,
-  patch,
-  post,
-  type Row,
-  refused,
-  type Section,
-  type Step,
-} from '../row.ts';
+import { by, created, del, get, noContent, ok, patch, post, refused, type Section, type Step } from '../row.ts';
 
 const bot = post('/bot_users', { name: 'a bot' });
 const key = post('/api_keys', { owner_id: '{owner.id}' });
@@ -23,30 +7,6 @@ const keyed = { owner: bot, key };
 
 const stranger = (authorization: string): Step => get('/ip_policies', { as: 'anonymous', headers: { authorization } });
 const unauthenticated = { ...refused('UNAUTHENTICATED'), headers: { 'www-authenticate': 'Bearer' } };
-
-const lists = (access: 'admins' | 'everyone') =>
-  FAMILIES.filter((family) => !family.parent && (family.access === 'admin') === (access === 'admins')).map(
-    ({ path }) => path,
-  );
-const FOR_EVERYONE = [...lists('everyone'), '/event_types'];
-const FOR_ADMINS = lists('admins');
-
-const mayRead = (as: 'user' | 'bot'): Row => ({
-  rule: `A ${as} may use every family that is not restricted to admins`,
-  ask: post('/ip_policies', {}, { as }),
-  answer: created({ id: idOf('ipp') }),
-  later: FOR_EVERYONE.map((path) => [get(path, { as }), ok({ uri: `{base}${path}` })] as const),
-});
-
-const mayNot = (as: 'user' | 'bot'): Row => ({
-  rule: `A ${as} may not see or change users, bots, event subscriptions and event destinations, nor ask about authtokens`,
-  ask: post('/credentials/authenticate', { token: 'any' }, { as }),
-  answer: refused('PERMISSION_DENIED'),
-  later: FOR_ADMINS.flatMap((path) => [
-    [get(path, { as }), refused('PERMISSION_DENIED')] as const,
-    [post(path, {}, { as }), refused('PERMISSION_DENIED')] as const,
-  ]),
-});
 
 export const authentication: Section = {
   title: 'Authentication',
@@ -125,57 +85,6 @@ export const authentication: Section = {
       ask: post('/credentials/authenticate', { token: '{key.token}' }),
       answer: ok({ allowed: false, credential_id: null, owner_id: null, matched_rule: null }),
     },
-    {
-      rule: 'The token that an agent authenticates with is shown when it is created, and never again',
-      given: { made: post('/credentials', {}) },
-      ask: get('/credentials/{made.id}'),
-      answer: ok({ token: null }),
-      later: [[post('/credentials/authenticate', { token: '{made.token}' }), ok({ credential_id: '{made.id}' })]],
-    },
-    {
-      rule: 'A credential belongs to the user who creates it',
-      ask: post('/credentials', {}, { as: 'user' }),
-      answer: created({ owner_id: '{user.id}' }),
-    },
-    {
-      rule: 'A credential belongs to the bot that creates it',
-      ask: post('/credentials', {}, { as: 'bot' }),
-      answer: created({ owner_id: '{bot.id}' }),
-    },
-    {
-      rule: 'A caller may name themselves as the owner',
-      ask: post('/credentials', { owner_id: '{user.id}' }, { as: 'user' }),
-      answer: created({ owner_id: '{user.id}' }),
-    },
-    {
-      rule: 'An admin may create a credential for any user or bot',
-      ask: post('/credentials', { owner_id: '{bot.id}' }),
-      answer: created({ owner_id: '{bot.id}' }),
-      later: [[post('/credentials', { owner_id: '{user.id}' }), created({ owner_id: '{user.id}' })]],
-    },
-    {
-      rule: 'A user who is not an admin may not name another owner',
-      ask: post('/credentials', { owner_id: '{bot.id}' }, { as: 'user' }),
-      answer: refused('PERMISSION_DENIED', { '/owner_id': '{bot.id}' }),
-      later: [
-        [post('/api_keys', { owner_id: '{bot.id}' }, { as: 'user' }), refused('PERMISSION_DENIED')],
-        // Nor find out whether there is one.
-        [
-          post('/credentials', { owner_id: 'usr_01k9zq3v5hf8svx2r4c6y7n0wd' }, { as: 'user' }),
-          refused('PERMISSION_DENIED'),
-        ],
-      ],
-    },
-    {
-      rule: 'A bot may not name another owner',
-      ask: post('/credentials', { owner_id: '{user.id}' }, { as: 'bot' }),
-      answer: refused('PERMISSION_DENIED', { '/owner_id': '{user.id}' }),
-      later: [[post('/api_keys', { owner_id: '{user.id}' }, { as: 'bot' }), refused('PERMISSION_DENIED')]],
-    },
-    mayRead('user'),
-    mayRead('bot'),
-    mayNot('user'),
-    mayNot('bot'),
     {
       rule: 'Nobody can make themselves an admin',
       ask: patch('/users/{user.id}', { admin: true }, { as: 'user' }),

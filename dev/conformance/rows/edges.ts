@@ -1,7 +1,7 @@
 import { httpsEdge } from '../../../src/resources/https-edge.ts';
 import { tlsEdge } from '../../../src/resources/tls-edge.ts';
 import { edgeRows } from '../edge-rows.ts';
-import { created, del, get, invalid, noContent, post, put, refused, type Section } from '../row.ts';
+import { del, get, noContent, post, put, refused, type Section } from '../row.ts';
 
 const https = '/edges/https';
 const tls = '/edges/tls';
@@ -44,12 +44,6 @@ export const tlsEdges: Section = {
       path: tls,
       otherPath: https,
     }),
-    {
-      rule: 'A TLS edge starts without modules, and a request cannot set their names',
-      ask: post(tls, {}),
-      answer: created({ modules: [] }),
-      later: [[post(tls, { modules: ['backend'] }), invalid({ '/modules': 'is set by the service' })]],
-    },
     {
       rule: 'Deleting a TLS edge deletes its modules and their references',
       given: {

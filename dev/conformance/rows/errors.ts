@@ -1,5 +1,5 @@
 /** The catalogue of errors: how each looks, and what leads to it. */
-import { del, get, invalid, patch, post, put, refused, type Section } from '../row.ts';
+import { del, get, patch, post, put, refused, type Section } from '../row.ts';
 
 const policy = { policy: post('/ip_policies', {}) };
 const rule = (cidr: string) => post('/ip_policy_rules', { ip_policy_id: '{policy.id}', cidr, action: 'allow' });
@@ -43,11 +43,6 @@ export const errors: Section = {
           details: { '/description': 'must be a string, not a number', request_id: /./ },
         },
       },
-    },
-    {
-      rule: 'INVALID_REQUEST, 400: a malformed escape in a path',
-      ask: get('/ip_policies/%zz', { as: 'anonymous' }),
-      answer: invalid({ path: /escape/ }),
     },
     {
       rule: 'UNAUTHENTICATED, 401: the caller is unknown',

@@ -1,28 +1,15 @@
 import { FAMILIES } from '../../../src/resources/families.ts';
-import { created, del, get, noContent, ok, patch, post, type Row, refTo, refused, type Section } from '../row.ts';
+import { created, del, get, noContent, ok, patch, post, type Row, refused, type Section } from '../row.ts';
 
 /** Three types for each. */
 const SUBJECTS = FAMILIES.map(({ name }) => name);
 const TYPES = SUBJECTS.flatMap((subject) => ['created', 'updated', 'deleted'].map((kind) => `${subject}_${kind}.v0`));
 
 const path = '/event_subscriptions';
-const destinations = '/event_destinations';
-const destination = post(destinations, { target: { webhook: { url: 'https://hooks.example.com/tunnels' } } });
+
 const types = (...names: string[]) => names.map((type) => ({ type }));
 
 const rows: Row[] = [
-  {
-    rule: 'A subscription connects event types to destinations',
-    given: { destination },
-    ask: post(path, {
-      sources: types('ip_policy_created.v0', 'ip_policy_updated.v0'),
-      destination_ids: ['{destination.id}'],
-    }),
-    answer: created({
-      sources: types('ip_policy_created.v0', 'ip_policy_updated.v0'),
-      destinations: [refTo(destinations, 'destination')],
-    }),
-  },
   {
     rule: 'Sources that came with the subscription and sources that were added alone are the same thing',
     given: {
@@ -58,15 +45,6 @@ export const eventTypes: Section = {
         uri: '{base}/event_types',
         next_page_uri: null,
       }),
-    },
-    {
-      rule: 'Users and bots may read the catalogue of event types; an API key is required',
-      ask: get('/event_types', { as: 'user' }),
-      answer: ok({ uri: '{base}/event_types' }),
-      later: [
-        [get('/event_types', { as: 'bot' }), ok({ uri: '{base}/event_types' })],
-        [get('/event_types', { as: 'anonymous' }), refused('UNAUTHENTICATED')],
-      ],
     },
   ],
 };

@@ -33,11 +33,6 @@ export const idempotencyScopes: Section = {
       ],
     },
     {
-      rule: 'A scope that was never used is empty',
-      ask: reading('never used'),
-      answer: ok({ next_sequence: 1, resources: [] }),
-    },
-    {
       rule: 'The creates of a scope are numbered without gaps',
       given: { made: policy('gaps', '1') },
       ask: policy('gaps', '3'),
@@ -45,28 +40,10 @@ export const idempotencyScopes: Section = {
       later: [[policy('gaps', '2'), created({ description: null })]],
     },
     {
-      rule: 'A number creates one thing, under one key',
-      given: { made: policy('once', '1') },
-      ask: policy('once', '1', 'once-another-key'),
-      answer: outOfSequence(2),
-    },
-    {
-      rule: 'The same create in a scope gets the same response',
-      given: { made: policy('again', '1'), next: policy('again', '2') },
-      ask: policy('again', '1'),
-      answer: { ...created({ id: '{made.id}' }), headers: { 'idempotency-replayed': 'true' } },
-    },
-    {
       rule: 'A number is used up, even when what it created is deleted',
       given: { made: policy('used-up', '1'), gone: del('/ip_policies/{made.id}') },
       ask: policy('used-up', '1'),
       answer: outOfSequence(2),
-    },
-    {
-      rule: 'The first create of a scope may have any number',
-      given: { made: policy('anywhere', '7') },
-      ask: reading('anywhere'),
-      answer: ok({ next_sequence: 8, resources: [entry('made', 7)] }),
     },
     {
       rule: 'A scope belongs to one user or bot',
@@ -96,12 +73,6 @@ export const idempotencyScopes: Section = {
         [policy('closed-twice', '3'), created({ description: null })],
       ],
     },
-    {
-      rule: 'Closing a scope closes it only for the caller',
-      given: { closed: closing('closed-by-one') },
-      ask: { ...policy('closed-by-one', '1'), as: 'user' },
-      answer: created({ description: null }),
-    },
     incomplete(
       'A scope needs a key',
       { 'idempotency-scope': 'incomplete', 'idempotency-sequence': '1' },
@@ -127,12 +98,6 @@ export const idempotencyScopes: Section = {
       rule: 'The name of a scope has 1 to 255 printable ASCII characters',
       ask: policy('two words', '1', 'a-key'),
       answer: invalid({ 'Idempotency-Scope': /1 to 255 printable ASCII/ }),
-    },
-    {
-      rule: 'A scope is read and closed by the SHA-256 of its name in lower-case hex, nothing else',
-      ask: get('/idempotency_scopes/scope'),
-      answer: refused('NOT_FOUND', { digest: /SHA-256/ }),
-      later: [[put(`/idempotency_scopes/${'A'.repeat(64)}/closed`), refused('NOT_FOUND')]],
     },
   ],
 };

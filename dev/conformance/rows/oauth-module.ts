@@ -46,12 +46,6 @@ const providers: Row[] = [
     };
   }),
   {
-    rule: 'A PUT of OAuth may set the providers that it does not use to null',
-    given,
-    ask: take({ ...unused, gitlab: {} }),
-    answer: ok({ provider: { ...unused, gitlab: managed } }),
-  },
-  {
     rule: 'OAuth must have a provider',
     given,
     ask: take({}),
@@ -65,28 +59,11 @@ const providers: Row[] = [
     answer: invalid({ '/provider': /has github and google/ }),
   },
   {
-    rule: 'An unknown OAuth provider is refused by name',
-    given,
-    ask: take({ nonsense: {} }),
-    answer: invalid({ '/provider/nonsense': 'unknown field' }),
-  },
-  {
     rule: 'A setting that a provider does not have is refused by name',
     given,
     ask: ofGoogle({ nonsense: 1 }),
     answer: invalid({ '/provider/google/nonsense': 'unknown field' }),
   },
-  ...GENERIC.map(
-    (name): Row => ({
-      rule: `Teams and organizations are refused for ${name}`,
-      given,
-      ask: take({ [name]: { teams: ['acme/admins'], organizations: ['acme'] } }),
-      answer: invalid({
-        [`/provider/${name}/teams`]: 'unknown field',
-        [`/provider/${name}/organizations`]: 'unknown field',
-      }),
-    }),
-  ),
 ];
 
 const credentials: Row[] = [
@@ -105,12 +82,6 @@ const credentials: Row[] = [
     later: [[ofGithub({ client_id: 'my-id' }), invalid({ '/provider/github/client_secret': /required/ })]],
   },
   {
-    rule: 'A client secret of OAuth requires an id',
-    given,
-    ask: ofGoogle({ client_secret: 'my-secret' }),
-    answer: invalid({ '/provider/google/client_id': /required with a client_secret/ }),
-  },
-  {
     rule: 'Scopes of OAuth require a client id and a secret',
     given,
     ask: ofGoogle({ scopes: ['email'] }),
@@ -118,51 +89,6 @@ const credentials: Row[] = [
     later: [
       [ofGithub({ scopes: ['user'] }), invalid({ '/provider/github/scopes': /client_id and client_secret/ })],
       [ofGoogle({ ...client, scopes: ['email'] }), shows('google', { ...managed, ...client, scopes: ['email'] })],
-    ],
-  },
-  {
-    rule: 'Scopes of OAuth are also refused with only one of client id and secret',
-    given,
-    ask: ofGoogle({ client_id: 'my-id', scopes: ['email'] }),
-    answer: invalid({ '/provider/google/client_secret': /./, '/provider/google/scopes': /./ }),
-  },
-  {
-    rule: 'An empty list of scopes counts as none for OAuth',
-    given,
-    ask: ofGoogle({ scopes: [] }),
-    answer: shows('google', managed),
-  },
-  {
-    rule: 'The scopes of OAuth are at most 250, each once and without spaces',
-    given,
-    ask: ofGoogle({ ...client, scopes: members(250, 'scope') }),
-    answer: shows('google', { ...managed, ...client, scopes: members(250, 'scope') }),
-    later: [
-      [ofGoogle({ ...client, scopes: members(251, 'scope') }), invalid({ '/provider/google/scopes': /250/ })],
-      [ofGoogle({ ...client, scopes: ['email', 'email'] }), invalid({ '/provider/google/scopes/1': /already/ })],
-      [ofGoogle({ ...client, scopes: ['two words'] }), invalid({ '/provider/google/scopes/0': /single scope/ })],
-    ],
-  },
-  {
-    rule: 'Client id and secret of OAuth have at most 1024 and 4096 characters',
-    given,
-    ask: ofGoogle({ client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
-    answer: shows('google', { client_id: 'x'.repeat(1024), client_secret: 'x'.repeat(4096) }),
-    later: [
-      [
-        ofGoogle({ client_id: 'x'.repeat(1025), client_secret: 'x'.repeat(4097) }),
-        invalid({ '/provider/google/client_id': /1024/, '/provider/google/client_secret': /4096/ }),
-      ],
-    ],
-  },
-  {
-    rule: 'Client id and secret of OAuth must not be empty',
-    given,
-    ask: ofGoogle({ client_id: '', client_secret: '' }),
-    answer: invalid({ '/provider/google/client_id': /empty/, '/provider/google/client_secret': /empty/ }),
-    later: [
-      [ofGoogle({ client_id: '', client_secret: 'my-secret' }), invalid({ '/provider/google/client_id': /empty/ })],
-      [ofGithub({ client_id: 'my-id', client_secret: '' }), invalid({ '/provider/github/client_secret': /empty/ })],
     ],
   },
 ];

@@ -1,5 +1,5 @@
 import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';
-import { created, del, get, invalid, ok, patch, post, type Row, refused, type Section } from '../row.ts';
+import { created, get, invalid, ok, post, type Row, type Section } from '../row.ts';
 
 const path = '/ssh_certificate_authorities';
 
@@ -32,11 +32,6 @@ const keys: Row[] = [
       public_key: /^ssh-ed25519 [A-Za-z0-9+/]+={0,2}$/,
     },
   ),
-  makes(
-    'Null for the type of key means the default',
-    { private_key_type: null, elliptic_curve: null },
-    { private_key_type: 'ed25519' },
-  ),
   makes('The type of key may be ed25519', { private_key_type: 'ed25519' }, { key_type: 'ed25519' }),
   makes('The type of key may be ecdsa, on nistp256 by default', { private_key_type: 'ecdsa' }, ecdsa('nistp256')),
   ...['nistp256', 'nistp384', 'nistp521'].map((curve) =>
@@ -55,11 +50,6 @@ const keys: Row[] = [
     { '/elliptic_curve': /nistp256/ },
   ),
   wrong('Only an ECDSA key has a curve', { elliptic_curve: 'nistp256' }, { '/elliptic_curve': /ecdsa/ }),
-  wrong(
-    'A key pair cannot be uploaded',
-    { private_key: 'mine', public_key: '{ssh.ed25519}', key_type: 'ed25519' },
-    { '/private_key': 'unknown field', '/public_key': 'is set by the service', '/key_type': 'is set by the service' },
-  ),
 ];
 
 export const sshCertificateAuthorities: Section = {
@@ -73,13 +63,6 @@ export const sshCertificateAuthorities: Section = {
       ask: get(`${path}/{made.id}`),
       answer: ok({ public_key: '{made.public_key}', private_key: undefined, private_key_pem: undefined }),
     },
-    {
-      rule: 'The key of an SSH certificate authority cannot be changed',
-      given: { made: post(path, {}) },
-      ask: patch(`${path}/{made.id}`, { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' }),
-      answer: invalid({ '/private_key_type': 'cannot be changed', '/elliptic_curve': 'cannot be changed' }),
-      later: [[patch(`${path}/{made.id}`, { description: 'changed' }), ok({ public_key: '{made.public_key}' })]],
-    },
     ...['ecdsa', 'rsa'].map(
       (type): Row => ({
         rule: `An authority with a key of type ${type} signs keys of other types`,
@@ -91,18 +74,5 @@ export const sshCertificateAuthorities: Section = {
         answer: created({ key_type: 'ed25519', certificate: /^ssh-ed25519-cert-v01@openssh\.com / }),
       }),
     ),
-    {
-      rule: 'An SSH certificate authority cannot be deleted while it has certificates; the error names them',
-      given: {
-        authority: post(path, {}),
-        certificate: post('/ssh_host_certificates', {
-          ssh_certificate_authority_id: '{authority.id}',
-          public_key: '{ssh.ed25519}',
-        }),
-      },
-      ask: del(`${path}/{authority.id}`),
-      answer: refused('RESOURCE_IN_USE', { ssh_host_certificate: '{certificate.id}' }),
-      later: [[get(`${path}/{authority.id}`), ok({})]],
-    },
   ],
 };

@@ -55,12 +55,6 @@ function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
       answer: invalid({ [`/${ids}`]: /at least 1/ }),
     },
     {
-      rule: `The list of ${one} must not repeat an id`,
-      given,
-      ask: put(address, { [ids]: ['{first.id}', '{second.id}', '{first.id}'] }),
-      answer: invalid({ [`/${ids}/2`]: /already/ }),
-    },
-    {
       rule: `The list of ${one} has at most 50 ids`,
       given: { ...edges, ...Object.fromEntries(fifty.map((each) => [each, make])) },
       ask: put(address, { [ids]: fifty.map((each) => `{${each}.id}`) }),
@@ -78,12 +72,6 @@ function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
       ask: put(address, { [ids]: ['{first.id}', `${prefix}_${ID}`] }),
       answer: invalid({ [`/${ids}/1`]: /does not exist/ }),
       later: [[get(address), refused('NOT_FOUND')]],
-    },
-    {
-      rule: `The list of ${one} must not contain ids of another family`,
-      given,
-      ask: put(address, { [ids]: ['{edge.id}'] }),
-      answer: invalid({ [`/${ids}/0`]: new RegExp(`${prefix}_`) }),
     },
   ];
 }
@@ -171,29 +159,6 @@ const referring: Row[] = [
     ask: put(`${owner}/backend`, { backend_id: `bkdtg_${ID}` }),
     answer: invalid({ '/backend_id': /does not exist/ }),
     later: [[put(`${owner}/backend`, { backend_id: `bkdhr_${ID}` }), invalid({ '/backend_id': /does not exist/ })]],
-  },
-  {
-    rule: 'The backend of a TLS edge is a tunnel group or an HTTP response',
-    given: edges,
-    ask: put(`${owner}/backend`, { backend_id: '{edge.id}' }),
-    answer: invalid({ '/backend_id': /bkdtg_ or bkdhr_/ }),
-  },
-  {
-    rule: 'A TLS edge may have all three modules, each by itself',
-    given: {
-      ...restricted,
-      ...backend.given,
-      ca: mutualTls.make,
-      tls: put(`${owner}/mutual_tls`, { certificate_authority_ids: ['{ca.id}'] }),
-      served: put(`${owner}/backend`, backend.least),
-    },
-    ask: get(owner),
-    answer: ok({ modules: ['backend', 'ip_restriction', 'mutual_tls'] }),
-    later: [
-      [del(`${owner}/ip_restriction`), noContent],
-      [get(owner), ok({ modules: ['backend', 'mutual_tls'] })],
-      [get(`${owner}/backend`), ok({ backend: { id: '{tunnels.id}' } })],
-    ],
   },
 ];
 

@@ -17,11 +17,6 @@ export const versioning: Section = {
       ask: speaking('2'),
       answer: { ...ok({ uri: '{base}/ip_policies' }), headers: { 'service-version': '2' } },
     },
-    {
-      rule: 'A request without Service-Version means version 2',
-      ask: get('/ip_policies?limit=1'),
-      answer: { ...ok({ uri: '{base}/ip_policies' }), headers: { 'service-version': '2' } },
-    },
     ...['1', '3', '2.0', 'latest', ''].map(refusedVersion),
     {
       rule: 'The type of an event ends with its version',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { conformancePages } from '../../../dev/conformance/pages.ts';
 import { created, get, idOf, ok, post, type Row, refused } from '../../../dev/conformance/row.ts';
 import { transcript } from '../../../dev/conformance/transcript.ts';
+import { conformancePages } from '../../../scripts/conformance-pages.ts';
 
 const row = (rest: Partial<Row>): Row => ({ rule: 'A rule', ask: get('/things'), answer: ok(), ...rest });
 

@@ -1,6 +1,6 @@
 /** The conformance rows as they are published: a page for each family, and one that lists them. */
-import type { Section } from './row.ts';
-import { transcript } from './transcript.ts';
+import type { Section } from '../dev/conformance/row.ts';
+import { transcript } from '../dev/conformance/transcript.ts';
 
 export interface Page {
   /** In docs/conformance. */

@@ -1,6 +1,6 @@
 /** Who may use which operation, as it is published: a table for each family, with what differs between callers. */
 import { z } from 'zod';
-import { CALLERS, type CallerKind, type Permission, type Verdict } from './permissions.ts';
+import { CALLERS, type CallerKind, type Permission, type Verdict } from '../dev/conformance/permissions.ts';
 
 type Permissions = Readonly<Record<string, Permission>>;
 

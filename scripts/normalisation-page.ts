@@ -1,8 +1,8 @@
 /** The generated parts of docs/normalisation.md: what comes back in another form than it was sent in. */
 import { isDeepStrictEqual } from 'node:util';
-import { fill } from './fixtures/placeholders.ts';
-import { numbered } from './fixtures/samples.ts';
-import { CHOSEN, FORMATS, isReadBack, requestFields } from './fixtures/spellings.ts';
+import { fill } from '../dev/fixtures/placeholders.ts';
+import { numbered } from '../dev/fixtures/samples.ts';
+import { CHOSEN, FORMATS, isReadBack, requestFields } from '../dev/fixtures/spellings.ts';
 
 const EXAMPLE = { ...numbered(1), made: { uri: 'https://…/event_subscriptions/esb_…' } };
 

@@ -381,7 +381,7 @@ function referring({ family, one, path, address, least, given }: Subject, name: 
         later: [[patch(address, sent), ok(shown)]],
       };
       const inUse: Row = {
-        rule: `${capital(withArticle(target.name))} cannot be deleted while ${one} refers to it; the error names that`,
+        rule: `${capital(withArticle(target.name))} cannot be deleted while ${one} refers to it; the error names the ${words(family.name)}`,
         given: referring,
         ask: remove,
         answer: refused('RESOURCE_IN_USE', { [family.name]: '{made.id}' }),

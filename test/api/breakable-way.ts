@@ -1,7 +1,7 @@
 /** A way to a database that resets connections, as a Service does whose Pod is not there. Only for test files. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { atEnd } from './harness.ts';
+import { atEnd } from '../end-of-file.ts';
 
 /**
  * @param isReset told how many connections there have been with this one

@@ -19,8 +19,6 @@ import { atEnd } from '../end-of-file.ts';
 import { createTestDatabase } from '../harness.ts';
 import { checkAgainstDocument, checkTakenAgainstDocument } from './openapi/openapi-check.ts';
 
-export { atEnd };
-
 export const BASE = 'https://tunnels.test';
 export const ADMIN_KEY = 'tnl_ak_admin_of_the_tests_0123456789';
 

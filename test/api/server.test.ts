@@ -12,8 +12,9 @@ import { errorBody } from '../../src/resources/definition/errors.ts';
 import { firstIdAt } from '../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { user } from '../../src/resources/user.ts';
+import { atEnd } from '../end-of-file.ts';
 import { createTestDatabase } from '../harness.ts';
-import { atEnd, heldTransaction, untilWaiting } from './harness.ts';
+import { heldTransaction, untilWaiting } from './harness.ts';
 
 const KEY = 'tnl_ak_given_0123456789012345678901234';
 

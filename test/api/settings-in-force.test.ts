@@ -10,8 +10,9 @@ import { apiKey } from '../../src/resources/api-key.ts';
 import { firstIdAt } from '../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { user } from '../../src/resources/user.ts';
+import { atEnd } from '../end-of-file.ts';
 import { open, request, untilRefused } from './guard/api-child.ts';
-import { ADMIN_KEY, atEnd, emptyDatabase, heldTransaction, untilWaiting } from './harness.ts';
+import { ADMIN_KEY, emptyDatabase, heldTransaction, untilWaiting } from './harness.ts';
 import { type StartedApi, startedApi } from './started-api.ts';
 
 const databaseUrl = await emptyDatabase();

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../src/postgres/ports.ts';
+import { atEnd } from '../end-of-file.ts';
 import { createTestDatabase } from '../harness.ts';
 import { breakableWayTo } from './breakable-way.ts';
-import { atEnd } from './harness.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 

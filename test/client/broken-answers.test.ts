@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { ApiUnreachableError } from '../../src/client/errors.ts';
 import { createTransport } from '../../src/client/transport.ts';
-import { atEnd } from './recorder.ts';
+import { atEnd } from '../end-of-file.ts';
 
 /** A server of these bytes, which then closes the connection unless it is to hang. */
 async function answering(bytes: string, { hanging = false } = {}): Promise<string> {

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { createClient } from '../../src/client/client.ts';
 import { isNotFound } from '../../src/client/errors.ts';
-import { ADMIN_KEY, atEnd, startTestApi } from '../api/harness.ts';
+import { ADMIN_KEY, startTestApi } from '../api/harness.ts';
+import { atEnd } from '../end-of-file.ts';
 
 const api = await startTestApi();
 const baseUrl = await api.app.listen({ host: '127.0.0.1', port: 0 });

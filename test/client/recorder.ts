@@ -4,8 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { atEnd } from '../end-of-file.ts';
 
-export { atEnd };
-
 export interface Sent {
   method: string | undefined;
   url: string | undefined;

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { type Client, createClient, etagOf } from '../../src/client/client.ts';
 import { newId } from '../../src/resources/definition/id.ts';
 import { idempotencyDigest } from '../../src/resources/definition/idempotency.ts';
-import { type Answer, atEnd, record } from './recorder.ts';
+import { atEnd } from '../end-of-file.ts';
+import { type Answer, record } from './recorder.ts';
 
 /** Of no family, so every call that reads a body fails once it has sent its request. */
 const NOTHING: Answer = { status: 200, body: {} };

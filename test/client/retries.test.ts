@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createRelay } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { ApiError, ApiUnreachableError, createClient, etagOf, sentAt } from '../../src/client/client.ts';
-import { ADMIN_KEY, atEnd, startTestApi } from '../api/harness.ts';
+import { ADMIN_KEY, startTestApi } from '../api/harness.ts';
+import { atEnd } from '../end-of-file.ts';
 
 const api = await startTestApi();
 const upstream = new URL(await api.app.listen({ host: '127.0.0.1', port: 0 }));

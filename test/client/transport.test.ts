@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { ApiError, ApiUnreachableError } from '../../src/client/errors.ts';
 import type { ApiRequest } from '../../src/client/request.ts';
 import { createTransport, type TransportOptions } from '../../src/client/transport.ts';
-import { type Answer, atEnd, errorOf, record } from './recorder.ts';
+import { atEnd } from '../end-of-file.ts';
+import { type Answer, errorOf, record } from './recorder.ts';
 
 const OK: Answer = { status: 200, body: { a: 1 } };
 const GONE: Answer = { status: 204 };

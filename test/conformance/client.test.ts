@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { ApiError } from '../../src/client/errors.ts';
 import { newId } from '../../src/resources/definition/id.ts';
-import { atEnd } from '../api/harness.ts';
 import { document } from '../api/openapi/openapi-check.ts';
+import { atEnd } from '../end-of-file.ts';
 import { readContract } from './coverage.ts';
 
 /** Every function of an object, and of the objects that a function without calls of its own makes. */

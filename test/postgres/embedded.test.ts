@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { startApi } from '../../src/api/server.ts';
 import { startEmbeddedPostgres } from '../../src/postgres/embedded.ts';
-import { atEnd } from '../api/harness.ts';
+import { atEnd } from '../end-of-file.ts';
 
 const KEY = 'tnl_ak_given_0123456789012345678901234';
 const root = await mkdtemp(join(tmpdir(), 'embedded-'));

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Child } from '../../dev/processes/child-process.ts';
 import { startProgram, untilAnswering } from '../../dev/processes/program.ts';
 import { freePort } from '../../src/postgres/ports.ts';
-import { atEnd, emptyDatabase } from '../api/harness.ts';
+import { emptyDatabase } from '../api/harness.ts';
+import { atEnd } from '../end-of-file.ts';
 import { type Behaviour, type Receiver, startReceiver } from './receiver.ts';
 
 const KEY = 'tnl_ak_admin_of_the_tests_0123456789';

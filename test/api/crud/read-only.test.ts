@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { makeCertificate } from '../../../dev/fixtures/x509.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
-import { atEnd, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
+import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
 const { admin } = api;

@@ -4,7 +4,8 @@
  */
 import { expect } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { atEnd, emptyDatabase, type Method, type Reply, startTestApi, type TestApi } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
+import { emptyDatabase, type Method, type Reply, startTestApi, type TestApi } from '../harness.ts';
 import type { Message } from './wire.ts';
 import { type CutPoint, WireProxy } from './wire-proxy.ts';
 

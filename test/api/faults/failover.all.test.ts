@@ -7,7 +7,7 @@ import { createDatabase } from '../../../dev/database/databases.ts';
 import { startPostgres } from '../../../dev/database/postgres.ts';
 import { promote, replicateSynchronously, startStandby } from '../../../dev/database/standby.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
-import { atEnd } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { ApiProcess, removeFolder } from './api-process.ts';
 import { API_KEY, DATABASE, expectNothingLostOrDoubled, SETTINGS, startLoad, WRITERS } from './load-stage.ts';
 import { WireProxy } from './wire-proxy.ts';

@@ -5,8 +5,9 @@ import { transientCondition } from '../../../src/api/store/database-errors.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { createTestDatabase } from '../../harness.ts';
-import { atEnd, deadlocks, emptyDatabase, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+import { deadlocks, emptyDatabase, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 import { unavailable } from './cut-points.ts';
 import { WireProxy } from './wire-proxy.ts';
 

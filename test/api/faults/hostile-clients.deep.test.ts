@@ -12,7 +12,7 @@ import { peakResidentBytes } from '../../../dev/processes/stats.ts';
 import { BYTES_IN_FLIGHT, MAX_PAGE_BYTES } from '../../../src/api/guard/bytes-in-flight.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { createClient } from '../../../src/client/client.ts';
-import { atEnd } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { ApiProcess, removeFolder } from './api-process.ts';
 
 const MINUTES = Number(process.env.HOSTILE_MINUTES ?? 10);

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { createDatabase } from '../../../dev/database/databases.ts';
 import { type Postgres, startPostgres } from '../../../dev/database/postgres.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
-import { atEnd } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { ApiProcess, removeFolder } from './api-process.ts';
 import { brokenInvariants, type Query } from './invariants.ts';
 import { Load } from './load.ts';

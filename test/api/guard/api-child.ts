@@ -8,8 +8,9 @@ import type { Child, Exit } from '../../../dev/processes/child-process.ts';
 import { untilAnswering } from '../../../dev/processes/program.ts';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { startOnDatabase } from '../faults/api-process.ts';
-import { ADMIN_KEY, atEnd, emptyDatabase } from '../harness.ts';
+import { ADMIN_KEY, emptyDatabase } from '../harness.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'api-child-'));
 

@@ -5,7 +5,8 @@ import { createDatabase } from '../../../dev/database/databases.ts';
 import { startPostgres } from '../../../dev/database/postgres.ts';
 import type { RateLimits } from '../../../src/api/guard/rate-limit.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
-import { atEnd, type Caller, startTestApi, type TestApi } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
+import { type Caller, startTestApi, type TestApi } from '../harness.ts';
 
 const MINUTE_MS = 60_000;
 /** No test lives long enough to see the next window. */

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
-import { ADMIN_KEY, atEnd, emptyDatabase, heldTransaction } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
+import { ADMIN_KEY, emptyDatabase, heldTransaction } from '../harness.ts';
 import {
   type ApiChild,
   endings,

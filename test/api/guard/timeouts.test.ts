@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
-import { ADMIN_KEY, atEnd, startTestApi, type TestApi } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
+import { ADMIN_KEY, startTestApi, type TestApi } from '../harness.ts';
 import { open } from './api-child.ts';
 
 type Timeouts = NonNullable<Parameters<typeof startTestApi>[0]>['timeouts'];

@@ -1,9 +1,10 @@
 /** What a request says about itself in its span, and what whoever sends it has no say in. */
 import { request as send } from 'node:http';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { atEnd } from '../../end-of-file.ts';
 import { type ReceivedSpan, startReceiver } from '../../tracing/receiver.ts';
 import { tracingTo } from '../../tracing/tracing.ts';
-import { ADMIN_KEY, atEnd, startTestApi } from '../harness.ts';
+import { ADMIN_KEY, startTestApi } from '../harness.ts';
 
 const receiver = await startReceiver();
 const tracing = await tracingTo(receiver, { OTEL_BSP_SCHEDULE_DELAY: '1' });

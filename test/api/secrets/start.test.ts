@@ -13,8 +13,9 @@ import { type ApiConfig, apiSettings } from '../../../src/api/settings.ts';
 import { createClient } from '../../../src/client/client.ts';
 import { ApiError } from '../../../src/client/errors.ts';
 import { readSettings } from '../../../src/settings/settings.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { createTestDatabase } from '../../harness.ts';
-import { atEnd, startTestApi } from '../harness.ts';
+import { startTestApi } from '../harness.ts';
 
 const KEY = 'tnl_ak_given_0123456789012345678901234';
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;

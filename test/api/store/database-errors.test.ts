@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { startPostgres } from '../../../dev/database/postgres.ts';
 import { type Database, openDatabase } from '../../../src/api/store/database.ts';
 import { transientCondition } from '../../../src/api/store/database-errors.ts';
-import { atEnd } from '../harness.ts';
+import { atEnd } from '../../end-of-file.ts';
 
 // Of its own: to exhaust its locks would fail the statements of every other test.
 const postgres = await startPostgres();

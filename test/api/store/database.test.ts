@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../../src/api/store/database.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { skipFor } from '../../skip.ts';
-import { atEnd, emptyDatabase } from '../harness.ts';
+import { emptyDatabase } from '../harness.ts';
 
 async function opened(
   poolSize: number,

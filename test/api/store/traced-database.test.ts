@@ -2,10 +2,10 @@ import { beforeEach, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../../src/api/store/database.ts';
 import { tracedDatabase } from '../../../src/api/store/traced-database.ts';
 import { traced } from '../../../src/tracing/tracing.ts';
+import { atEnd } from '../../end-of-file.ts';
 import { createTestDatabase } from '../../harness.ts';
 import { startReceiver } from '../../tracing/receiver.ts';
 import { tracingTo } from '../../tracing/tracing.ts';
-import { atEnd } from '../harness.ts';
 
 const receiver = await startReceiver();
 const url = await createTestDatabase();

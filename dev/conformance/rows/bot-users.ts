@@ -46,6 +46,7 @@ export const botUsers: Section = {
       answer: invalid({ '/active': 'must be a boolean, not a string' }),
       later: [
         [post(path, { name: 'a bot', active: null }), created({ active: true })],
+        [post(path, { name: 'a bot', active: false }), created({ active: false })],
         [patch(`${path}/{made.id}`, { active: null }), invalid({ '/active': 'must be a boolean, not null' })],
       ],
     },

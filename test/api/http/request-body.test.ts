@@ -28,6 +28,8 @@ async function start(room = Number.POSITIVE_INFINITY) {
   app.post('/', async ({ body }) => ({ body }));
   const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
   const peer = await open({ port: Number(port) });
+  // Before the server is closed, which waits for what a request has announced.
+  onTestFinished(() => void peer.socket.destroy());
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   return {
     added,

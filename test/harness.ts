@@ -88,14 +88,6 @@ export async function createTestDatabase(template?: Template): Promise<string> {
   return createDatabase(admin, name, { template: template.name });
 }
 
-/** Creates a copy of a database to which nobody is connected; returns its URL. */
-export async function cloneTestDatabase(url: string): Promise<string> {
-  const admin = (await postgres()).url;
-  const name = unique('test', '_');
-  atEnd(() => dropDatabase(admin, name));
-  return createDatabase(admin, name, { template: new URL(url).pathname.slice(1) });
-}
-
 /** Runs kubectl against the shared control plane. A failure is a result too: look at `code`. */
 export const kubectl = async (...args: KubectlArguments): Promise<CommandResult> => kubectlOn(await cluster(), ...args);
 

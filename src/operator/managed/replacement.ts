@@ -59,7 +59,7 @@ async function findRolledBack(managed: ManagedObject, spec: ManagedSpec): Promis
 
 /**
  * Makes a superseded resource current again if the spec asks for it again; false if there is none. A route that was to move
- * keeps its place until its successor serves. If the move is put back, a new route in that place would be refused for ever.
+ * keeps its place until its successor serves. If the move is put back, the API would refuse a new route in that place.
  */
 export async function rollBack(managed: ManagedObject, spec: ManagedSpec): Promise<boolean> {
   const { kind, object } = managed;

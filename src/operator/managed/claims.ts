@@ -53,9 +53,9 @@ export class Claims implements ChangeHandler {
     return this.#claimsOf(object).findLast((claim) => claim.id === id);
   }
 
-  /** Whether an object other than this one claims the id. */
-  isClaimedByAnother(id: string, { metadata }: KubeObject): boolean {
-    return this.#managingClaimants(id).some((other) => other.metadata.uid !== metadata.uid);
+  /** The objects other than this one that claim the id. */
+  othersClaiming(id: string, { metadata }: KubeObject): KubeObject[] {
+    return this.#managingClaimants(id).filter((other) => other.metadata.uid !== metadata.uid);
   }
 
   /** Whether the object claims the id, and manages what it claims. */

@@ -62,7 +62,7 @@ export async function retireSuperseded(
 async function leftToOthers(managed: ManagedObject, entries: readonly Retiring[]) {
   const { object, kind, claims, mayAdopt } = managed;
   if (kind.isAttached) return entries.filter(({ id }) => goesWithOwner(managed, id));
-  const inQuestion = mayAdopt ? entries.filter(({ id }) => claims.isClaimedByAnother(id, object)) : entries;
+  const inQuestion = mayAdopt ? entries.filter(({ id }) => claims.othersClaiming(id, object).length > 0) : entries;
   if (inQuestion.length === 0) return inQuestion;
   const scope = await kind.external.scope(object.metadata.uid);
   const shown = mayAdopt ? undefined : shownIdentity(object);

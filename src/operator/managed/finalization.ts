@@ -8,7 +8,7 @@ import { Blocked } from './external.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 import { closeCreates } from './recovery.ts';
 import { rivalOf, wasManaged } from './rivals.ts';
-import { hasFinalizer, readPolicies } from './spec.ts';
+import { hasFinalizer, isDeleting, readPolicies } from './spec.ts';
 
 /** @throws Blocked while something refers to the resource */
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
@@ -40,9 +40,14 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
 
 /** Whether what the object claims is for another object to keep or to delete. */
 async function belongsToAnother(managed: ManagedObject): Promise<boolean> {
-  const id = currentClaim(managed.object)?.id;
-  // An object that has waited for the modules of another one has set none.
-  if (managed.kind.isAttached && id !== undefined && !wasManaged(managed, id)) return true;
+  const { object, kind, claims } = managed;
+  const id = currentClaim(object)?.id;
+  if (kind.isAttached && id !== undefined) {
+    // An object that has waited for the modules of another one has set none.
+    if (!wasManaged(managed, id)) return true;
+    // A renamed object: deleted first, the modules would leave the route open until the other one has set its own.
+    if (claims.othersClaiming(id, object).some((other) => !isDeleting(other))) return true;
+  }
   return (await rivalOf(managed)) !== undefined;
 }
 

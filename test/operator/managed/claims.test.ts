@@ -162,10 +162,10 @@ describe('the claims of a kind', () => {
     put(young);
     expect(claims.rivalOf(old)).toBeUndefined();
     expect(claims.rivalOf(young)).toBe(old);
-    expect([claims.isClaimedByAnother('x', old), claims.isClaimedByAnother('y', old)]).toEqual([true, false]);
+    expect([claims.othersClaiming('x', old), claims.othersClaiming('y', old)]).toEqual([[young], []]);
     remove(old);
     expect(claims.rivalOf(young)).toBeUndefined();
-    expect(claims.isClaimedByAnother('x', young)).toBe(false);
+    expect(claims.othersClaiming('x', young)).toEqual([]);
   });
 
   test.each<[string, KubeObject, string | undefined]>([

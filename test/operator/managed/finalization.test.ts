@@ -103,11 +103,13 @@ const modulesOf = (status: object) =>
     { externalId: 'thg_1' },
   );
 const waiting = object({ name: 'waiting', spec: { of: 'thg_1' } }, { externalId: 'thg_1' });
+const leaving = { ...waiting, metadata: { ...waiting.metadata, deletionTimestamp: NOON, finalizers: [FINALIZER] } };
 const had = { id: 'thg_1', createGeneration: 0 };
 
 test.each<[string, KubeObject, KubeObject[], boolean]>([
   ['go with the object that has set them', modulesOf(had), [], true],
-  ['go although another object waits for them', modulesOf(had), [waiting], true],
+  ['stay for another object that waits for them', modulesOf(had), [waiting], false],
+  ['go if the object that waits for them is being deleted, too', modulesOf(had), [leaving], true],
   ['go after a restore', modulesOf({}), [], true],
   ['stay if an older object has them', modulesOf(had), [rival], false],
   ['stay if the object has never set any', modulesOf({ conditions: [condition('Ready', 'False')] }), [], false],

@@ -4,6 +4,7 @@
  */
 
 export const FAMILIES = ['resources', 'resources/definition', 'resources/formats'];
+const MANAGED = ['declaration', 'identity', 'knowledge', 'secrets'].map((room) => `operator/managed/${room}`);
 export const FOR_ALL = ['errors.ts', 'log.ts', 'postgres', 'retry', 'settings', 'tracing'];
 
 /**
@@ -73,11 +74,66 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
   'operator/contract': [],
   'operator/kube': ['deferred-abort.ts', 'errors.ts', 'retry', 'tracing'],
-  'operator/managed': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube'],
-  'operator/controller': ['retry', 'tracing', 'operator/contract', 'operator/kube', 'operator/managed'],
-  'operator/kinds': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/kube', 'operator/managed'],
-  'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed'],
-  'operator/export': [...FAMILIES, 'client', 'settings', 'operator/contract', 'operator/managed', 'operator/kinds'],
+  'operator/managed/declaration': [...FAMILIES, 'client', 'operator/contract', 'operator/kube'],
+  'operator/managed/identity': [
+    ...FAMILIES,
+    'client',
+    'operator/contract',
+    'operator/kube',
+    'operator/managed/declaration',
+  ],
+  'operator/managed/knowledge': [
+    'operator/contract',
+    'operator/kube',
+    'operator/managed/declaration',
+    'operator/managed/identity',
+  ],
+  'operator/managed/secrets': [
+    ...FAMILIES,
+    'settings',
+    'operator/contract',
+    'operator/kube',
+    'operator/managed/declaration',
+    'operator/managed/identity',
+  ],
+  'operator/managed/object': ['client', 'operator/contract', 'operator/kube', ...MANAGED],
+  'operator/managed/steps': ['client', 'operator/contract', 'operator/kube', ...MANAGED, 'operator/managed/object'],
+  'operator/managed': [
+    'operator/contract',
+    'operator/kube',
+    'operator/managed/declaration',
+    'operator/managed/identity',
+    'operator/managed/object',
+    'operator/managed/steps',
+  ],
+  'operator/controller': [
+    'retry',
+    'tracing',
+    'operator/contract',
+    'operator/kube',
+    ...MANAGED,
+    'operator/managed/object',
+    'operator/managed/steps',
+    'operator/managed',
+  ],
+  'operator/kinds': [
+    ...FAMILIES,
+    'client',
+    'settings',
+    'operator/contract',
+    'operator/kube',
+    'operator/managed/declaration',
+    'operator/managed/secrets',
+  ],
+  'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed/declaration', 'operator/managed/identity'],
+  'operator/export': [
+    ...FAMILIES,
+    'client',
+    'settings',
+    'operator/contract',
+    'operator/managed/declaration',
+    'operator/kinds',
+  ],
   'operator/plan': [
     ...FAMILIES,
     'client',
@@ -85,7 +141,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'settings',
     'operator/contract',
     'operator/kube',
-    'operator/managed',
+    ...MANAGED,
+    'operator/managed/object',
+    'operator/managed/steps',
     'operator/controller',
     'operator/kinds',
     'operator/export',
@@ -100,7 +158,10 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'tracing',
     'operator/contract',
     'operator/kube',
-    'operator/managed',
+    'operator/managed/declaration',
+    'operator/managed/knowledge',
+    'operator/managed/secrets',
+    'operator/managed/object',
     'operator/controller',
     'operator/kinds',
   ],
@@ -153,7 +214,17 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'operator/contract': 'Names, annotations and reasons: what users and dashboards see.',
   'operator/kube':
     'A Kubernetes client: calls, credentials, watch cache, Events, leader election. It knows nothing of tunnels.',
-  'operator/managed': 'The one reconcile of every kind, and the decisions it takes.',
+  'operator/managed/declaration':
+    'What a kind declares: its spec, its verbs on the API, what it hands out, what it refers to.',
+  'operator/managed/identity':
+    'Which resource belongs to an object, as its annotations, its status and the API record it.',
+  'operator/managed/knowledge':
+    'What is known of other objects: indexes, claims, references, sources, ReferenceGrants.',
+  'operator/managed/secrets': 'What resources hand out, kept in Secrets: writing, ownership, rotation.',
+  'operator/managed/object':
+    'One object under reconcile: its kind, its writes, its conditions, and whether it may have what it claims.',
+  'operator/managed/steps': 'The steps of a reconcile, from recovering the identity to deleting the resource.',
+  'operator/managed': 'The one reconcile of every kind, and the variant for modules.',
   'operator/controller': 'When a reconcile runs: work queue, workers, resync, the API call budget; health and metrics.',
   'operator/kinds': 'One file per custom resource, and the CEL rules that the API server checks.',
   'operator/crds': 'Turns a kind into its CustomResourceDefinition.',

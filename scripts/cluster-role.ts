@@ -1,6 +1,6 @@
 /** The permissions that the chart grants to the operator, from the list of kinds. */
 import { GROUP } from '../src/operator/contract/names.ts';
-import type { AnyKind } from '../src/operator/managed/kind.ts';
+import type { AnyKind } from '../src/operator/managed/declaration/kind.ts';
 
 /** The rules of a ClusterRole, as YAML. */
 export function clusterRole(kinds: readonly AnyKind[]): string {

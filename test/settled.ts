@@ -1,7 +1,7 @@
 /** What the conditions of an object must say together. Only for test files. */
 import { findCondition } from '../src/operator/kube/conditions.ts';
 import type { KubeObject } from '../src/operator/kube/kube-object.ts';
-import { readStatus } from '../src/operator/managed/spec.ts';
+import { readStatus } from '../src/operator/managed/identity/recorded-status.ts';
 
 /** What is wrong with the conditions of an object that is Ready in its present generation: each of them is looked at. */
 export function conditionProblems(object: KubeObject): string[] {

@@ -1,7 +1,7 @@
 /** The generated tables of docs/troubleshooting.md. */
 import { EVENT_REASON, REASON } from '../../src/operator/contract/reasons.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
-import type { AnyKind } from '../../src/operator/managed/kind.ts';
+import type { AnyKind } from '../../src/operator/managed/declaration/kind.ts';
 import { type Concern, EVENT_TEXTS, REASON_TEXTS, type ReasonText } from './reasons.ts';
 import { hasReferences, hasSources } from './uses.ts';
 

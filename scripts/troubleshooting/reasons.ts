@@ -1,6 +1,6 @@
 /** What docs/troubleshooting.md says about every reason that the operator gives. */
 import type { EVENT_REASON, REASON } from '../../src/operator/contract/reasons.ts';
-import type { AnyKind } from '../../src/operator/managed/kind.ts';
+import type { AnyKind } from '../../src/operator/managed/declaration/kind.ts';
 import { hasReferences, hasSources } from './uses.ts';
 
 /** Who can do something about it. The page has a table for each. */

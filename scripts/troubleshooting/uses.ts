@@ -1,7 +1,7 @@
 /** What the specs of a kind may name, by its CustomResourceDefinition. */
 import { parse } from 'yaml';
 import { crdYaml } from '../../src/operator/crds/crd.ts';
-import type { AnyKind } from '../../src/operator/managed/kind.ts';
+import type { AnyKind } from '../../src/operator/managed/declaration/kind.ts';
 
 const SOURCE = /^(secretKeyRef|configMapKeyRef|secretRef)$/;
 

@@ -12,7 +12,7 @@ import { REASON } from './contract/reasons.ts';
 import { KubeError } from './kube/kube-error.ts';
 import type { LeaseAnnotation } from './kube/lease-annotation.ts';
 import { leaseProblem } from './kube/lease-problem.ts';
-import { Blocked } from './managed/external.ts';
+import { Blocked } from './managed/declaration/external.ts';
 
 export interface ApiOwnerOptions {
   /** Its calls must not wait for this check. */

@@ -2,8 +2,8 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION, FINALIZER } from '../../src/operator/contract/names.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
 import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';
 import { AGENT, agent, createBoth, POLICY, policy } from './pair.ts';

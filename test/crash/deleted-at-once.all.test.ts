@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { REASON } from '../../src/operator/contract/reasons.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { cluster, kubectl } from '../harness.ts';
 import { lacksControllerManager, skipFor } from '../skip.ts';
 import { applyEverything } from './everything.ts';

@@ -6,7 +6,7 @@ import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { KubeError } from '../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
-import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { readIdentity } from '../../src/operator/managed/identity/identity.ts';
 import { DNS_ENDPOINTS, dnsEndpointCrd } from '../e2e/foreign-crds.ts';
 import type { Cast, Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';

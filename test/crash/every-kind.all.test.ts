@@ -4,7 +4,7 @@ import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { type Story, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { API_VERSION } from '../../src/operator/contract/names.ts';
-import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { readIdentity } from '../../src/operator/managed/identity/identity.ts';
 import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { cleanUp } from './clean-up.ts';
 import { untilSettled } from './inspect.ts';

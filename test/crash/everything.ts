@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { DataObject } from '../../dev/fixtures/source-texts.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { API_VERSION } from '../../src/operator/contract/names.ts';
-import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { readIdentity } from '../../src/operator/managed/identity/identity.ts';
 import type { DeclaredByRow } from './declared.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Stage } from './stage.ts';

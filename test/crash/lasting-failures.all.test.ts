@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { waitFor } from '../../dev/processes/wait.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { untilSettled } from './inspect.ts';
 import type { Answer, Call } from './proxy.ts';
 import { openStage } from './stage.ts';

@@ -6,8 +6,8 @@ import { waitFor } from '../../dev/processes/wait.ts';
 import { REASON } from '../../src/operator/contract/reasons.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
-import { readIdentity } from '../../src/operator/managed/identity.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
+import { readIdentity } from '../../src/operator/managed/identity/identity.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { isIdle } from './inspect.ts';
 import type { Cast, Scenario } from './scenarios.ts';
 

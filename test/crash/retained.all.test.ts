@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
-import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { readIdentity } from '../../src/operator/managed/identity/identity.ts';
 import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { cleanUp } from './clean-up.ts';
 import type { CredentialSpec } from './declared.ts';

@@ -17,7 +17,7 @@ import { migrate } from '../../src/api/store/migrate.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { KubeApi } from '../../src/operator/kube/kube-api.ts';
-import type { Remote } from '../../src/operator/managed/external.ts';
+import type { Remote } from '../../src/operator/managed/declaration/external.ts';
 import { installCrdsIn } from '../crds.ts';
 import { atEnd } from '../end-of-file.ts';
 import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../harness.ts';

@@ -1,8 +1,8 @@
 /** An operator whose objects are out of date, while it sees the newest Secrets: it leaves them to the one that knows better. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
 import { cleanUp } from './clean-up.ts';
 import type { CredentialSpec } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';

@@ -2,9 +2,9 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { readIdentity } from '../../src/operator/managed/identity.ts';
+import { readIdentity } from '../../src/operator/managed/identity/identity.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
 import type { CredentialSpec } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { type Call, CUT } from './proxy.ts';

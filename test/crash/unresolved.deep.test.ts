@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import type { DeclaredByRow } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';

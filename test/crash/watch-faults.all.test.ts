@@ -7,7 +7,7 @@ import { ANNOTATION, API_VERSION, GROUP, VERSION } from '../../src/operator/cont
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { isDeep } from '../tier.ts';
 import { cleanUp } from './clean-up.ts';
 import { type Counts, countsSince, expectNothingMore, lastEvent, sum } from './counts.ts';

@@ -1,7 +1,7 @@
 /** Objects that fail, many of them, and whether the others are kept waiting. */
 import { expect, test } from 'vitest';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
-import { readStatus } from '../../src/operator/managed/spec.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { createNamespace } from '../harness.ts';
 import { CREDENTIALS, credential, eventually, type Manifest, manifest, ours, startStack } from './stack.ts';
 

@@ -1,6 +1,6 @@
 /** CustomResourceDefinitions of other projects, with as much of them as the operator needs. */
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
-import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
+import { REFERENCE_GRANTS } from '../../src/operator/managed/knowledge/reference-grants.ts';
 
 export const DNS_ENDPOINTS: ResourceType = {
   group: 'externaldns.k8s.io',

@@ -7,7 +7,7 @@ import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { AttachedKind } from '../../src/operator/kinds/attached-kind.ts';
 import { ifExists } from '../../src/operator/kinds/external-of-family.ts';
 import type { FamilyField } from '../../src/operator/kinds/family-fields.ts';
-import type { Remote } from '../../src/operator/managed/external.ts';
+import type { Remote } from '../../src/operator/managed/declaration/external.ts';
 import type { Edit } from './plan-lives.ts';
 import type { Stack } from './stack.ts';
 

@@ -10,7 +10,7 @@ import { CONDITION, REASON } from '../../src/operator/contract/reasons.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
-import { isPaused, readStatus } from '../../src/operator/managed/spec.ts';
+import { isPaused, readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { type PlanConfig, plan as planFiles } from '../../src/operator/plan/command.ts';
 import { cluster } from '../harness.ts';
 import { API_KEY, eventually, type Manifest, manifest, ours, SECRETS, type Stack, startStack } from './stack.ts';

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { tlsSecret } from '../../dev/fixtures/source-texts.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
-import { REFERENCE_GRANTS } from '../../src/operator/managed/inputs/grants.ts';
+import { REFERENCE_GRANTS } from '../../src/operator/managed/knowledge/reference-grants.ts';
 import { createNamespace, kubectl } from '../harness.ts';
 import { referenceGrantCrd } from './foreign-crds.ts';
 import { type Problem, testRemedies } from './remedies.ts';

@@ -1,6 +1,6 @@
 /** How many requests a comparison with the API takes where resources live in others, or have modules. */
 import { expect, test } from 'vitest';
-import { readStatus } from '../../src/operator/managed/spec.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { eventually, manifest, ours, startStack } from './stack.ts';
 
 const OBJECTS = 10;

@@ -9,7 +9,7 @@ import { postTo } from '../../dev/fixtures/post.ts';
 import { type DataObject, fromSecret } from '../../dev/fixtures/source-texts.ts';
 import { modulesRows, type StoryRow } from '../../dev/fixtures/story-rows.ts';
 import { isDeclarable } from '../../src/operator/kinds/family-fields.ts';
-import type { Handout } from '../../src/operator/managed/secrets/handout.ts';
+import type { Handout } from '../../src/operator/managed/declaration/handout.ts';
 import { API_KEY, CREDENTIALS, credential, eventually, manifest, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'secrecy', settings: { resyncMs: 300 } });

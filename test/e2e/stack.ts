@@ -13,7 +13,7 @@ import { allKinds, kinds } from '../../src/operator/kinds/kinds.ts';
 import { type Condition, findCondition } from '../../src/operator/kube/conditions.ts';
 import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
-import { type ManagedStatus, readStatus } from '../../src/operator/managed/spec.ts';
+import { type ManagedStatus, readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { atEnd } from '../end-of-file.ts';

@@ -6,7 +6,7 @@ import { waitFor } from '../../dev/processes/wait.ts';
 import { ApiError, ApiUnreachableError } from '../../src/client/errors.ts';
 import { ApiOwner, type ApiOwnerOptions, OtherOwner, refusal } from '../../src/operator/api-owner.ts';
 import { LeaseAnnotation } from '../../src/operator/kube/lease-annotation.ts';
-import { Blocked } from '../../src/operator/managed/external.ts';
+import { Blocked } from '../../src/operator/managed/declaration/external.ts';
 import { user } from '../../src/resources/user.ts';
 import { type Answer, answering, json, refusal as refusedWith } from './kube/answering.ts';
 import { object } from './objects.ts';

@@ -1,8 +1,8 @@
 /** For kinds in tests in which nothing is taken from elsewhere. */
 import { ObjectStore } from '../../src/operator/kube/object-store.ts';
-import { digester } from '../../src/operator/managed/inputs/digest.ts';
-import { Inputs } from '../../src/operator/managed/inputs/inputs.ts';
-import { ReferenceIndex } from '../../src/operator/managed/inputs/reference-index.ts';
+import { digester } from '../../src/operator/managed/declaration/digest.ts';
+import { Inputs } from '../../src/operator/managed/knowledge/inputs.ts';
+import { ReferenceIndex } from '../../src/operator/managed/knowledge/reference-index.ts';
 
 export function noInputs(): Inputs {
   const none = async () => {

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ChangeHandler, ChangeOrigin, ObjectChange, ObjectStore } from '../kube/object-store.ts';
-import type { Claims } from '../managed/claims.ts';
-import type { ConnectedKind } from '../managed/connected-kind.ts';
+import type { Claims } from '../managed/knowledge/claims.ts';
+import type { ConnectedKind } from '../managed/object/connected-kind.ts';
 import { ownersOfChange } from '../managed/secrets/ownership.ts';
 import type { WorkQueue } from './work-queue.ts';
 

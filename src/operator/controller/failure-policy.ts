@@ -1,6 +1,6 @@
 /** What a controller does after a failed reconcile. Pure. */
-import type { Failure } from '../managed/failure.ts';
-import type { ShownFailure } from '../managed/status.ts';
+import type { Failure } from '../managed/object/failure.ts';
+import type { ShownFailure } from '../managed/object/status.ts';
 import { LONGEST_PAUSE_MS } from './api-budget.ts';
 import type { RateLimit } from './work-queue.ts';
 

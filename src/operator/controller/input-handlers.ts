@@ -1,14 +1,13 @@
 /** Event handlers about what objects take from each other: who has to be reconciled when something of that changes. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/kube-object.ts';
-import type { ChangeHandler, ObjectChange } from '../kube/object-store.ts';
-import { isWaitingForModules } from '../managed/guarding.ts';
-import { readIdentity } from '../managed/identity.ts';
-import { inputsOf } from '../managed/inputs/input.ts';
-import { type Inputs, resourceIdOf } from '../managed/inputs/inputs.ts';
-import { type ObjectKey, objectKey, partsOf, targetOf } from '../managed/inputs/reference-index.ts';
-import { statesOf } from '../managed/key-index.ts';
-import { isDeleting, isFinalized, readStatus } from '../managed/spec.ts';
+import { type ChangeHandler, type ObjectChange, statesOf } from '../kube/object-store.ts';
+import { inputsOf } from '../managed/declaration/input.ts';
+import { readIdentity } from '../managed/identity/identity.ts';
+import { isDeleting, isFinalized, readStatus } from '../managed/identity/recorded-status.ts';
+import { type Inputs, resourceIdOf } from '../managed/knowledge/inputs.ts';
+import { type ObjectKey, objectKey, partsOf, targetOf } from '../managed/knowledge/reference-index.ts';
+import { isWaitingForModules } from '../managed/steps/guarding.ts';
 
 /** Keeps the index of what the objects of one kind take from others. */
 export class IndexInputs implements ChangeHandler {

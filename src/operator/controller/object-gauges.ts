@@ -3,7 +3,7 @@
 import { CONDITION, REASON } from '../contract/reasons.ts';
 import { findCondition } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { isPaused, readStatus } from '../managed/spec.ts';
+import { isPaused, readStatus } from '../managed/identity/recorded-status.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
 export class ObjectGauges {

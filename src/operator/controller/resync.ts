@@ -8,11 +8,12 @@ import { type Tracing, traced } from '../../tracing/tracing.ts';
 import { FailureLog } from '../kube/failure-log.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ObjectStore } from '../kube/object-store.ts';
-import type { ConnectedKind } from '../managed/connected-kind.ts';
-import { type ComparableKind, differs, idsCompared } from '../managed/drift.ts';
-import { dated, type External, type Remote } from '../managed/external.ts';
-import { earliest } from '../managed/schedule.ts';
-import { type ManagedSpec, readStatus, wasInSync } from '../managed/spec.ts';
+import { dated, type External, type Remote } from '../managed/declaration/external.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
+import { readStatus, wasInSync } from '../managed/identity/recorded-status.ts';
+import { earliest } from '../managed/identity/schedule.ts';
+import type { ConnectedKind } from '../managed/object/connected-kind.ts';
+import { type ComparableKind, differs, idsCompared } from '../managed/object/drift.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
 

@@ -5,8 +5,8 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { CATEGORY, GROUP, VERSION } from '../contract/names.ts';
-import { type CelRule, celRegistry, celString } from '../managed/cel.ts';
-import type { AnyKind, PrinterColumn } from '../managed/kind.ts';
+import { type CelRule, celRegistry, celString } from '../managed/declaration/cel.ts';
+import type { AnyKind, PrinterColumn } from '../managed/declaration/kind.ts';
 import { conditionsSchema, statusShape } from './status-schema.ts';
 
 type Schema = Record<string, unknown>;

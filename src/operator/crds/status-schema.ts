@@ -1,6 +1,6 @@
 /** The part of the status that every kind has: what the reconcile writes, and the conditions. */
 import { z } from 'zod';
-import { managedStatus } from '../managed/spec.ts';
+import { managedStatus } from '../managed/identity/recorded-status.ts';
 
 export const statusShape = {
   id: managedStatus.shape.id.meta({ description: 'Id of the remote resource in the management API.' }),

@@ -2,7 +2,7 @@
 import { createClient } from '../../client/client.ts';
 import { BadSettings } from '../../settings/settings.ts';
 import { allKinds, attachedKinds, kinds } from '../kinds/kinds.ts';
-import type { AnyKind } from '../managed/kind.ts';
+import type { AnyKind } from '../managed/declaration/kind.ts';
 import { cannotUseApi } from './failure.ts';
 import { type Export, type ExportOptions, manifestsOf } from './manifests.ts';
 import { yamlOf } from './yaml.ts';

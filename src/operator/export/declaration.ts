@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { requestShape } from '../kinds/spelling.ts';
-import { inputsOf, isSource, Source } from '../managed/inputs/input.ts';
-import { camelCase } from '../managed/spec-terms.ts';
+import { inputsOf, isSource, Source } from '../managed/declaration/input.ts';
+import { camelCase } from '../managed/declaration/spec-terms.ts';
 import type { SpecMember } from './spec-members.ts';
 
 /** A Secret that a declaration names, and the keys in it that it reads. */

@@ -5,7 +5,7 @@ import { ANNOTATION, API_VERSION } from '../contract/names.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import { familyFields, isDeclarable } from '../kinds/family-fields.ts';
 import type { AnyPlainKind } from '../kinds/plain-kind.ts';
-import type { Remote } from '../managed/external.ts';
+import type { Remote } from '../managed/declaration/external.ts';
 import { declarationOf, type NeededSecret } from './declaration.ts';
 import { byAge, nameOfId, namesOf, objectNames } from './object-names.ts';
 import { type DerivedKind, exportedMembers, isAttached } from './spec-members.ts';

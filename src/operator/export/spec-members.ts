@@ -4,8 +4,8 @@ import { isShown } from '../../resources/definition/resource.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import { type FamilyField, familyFields, isDeclarable } from '../kinds/family-fields.ts';
 import type { AnyPlainKind } from '../kinds/plain-kind.ts';
-import type { Remote } from '../managed/external.ts';
-import { managedSpec } from '../managed/spec.ts';
+import type { Remote } from '../managed/declaration/external.ts';
+import { managedSpec } from '../managed/declaration/spec.ts';
 
 export interface SpecMember {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** `APIKey`: a bearer token for the management API, stored in a Secret and rotated there. */
 import { apiKey } from '../../resources/api-key.ts';
 import type { View } from '../../resources/definition/resource.ts';
-import { handout } from '../managed/secrets/handout.ts';
+import { handout } from '../managed/declaration/handout.ts';
 import { oneTime } from './one-time.ts';
 import { isOwnedByBot, owned } from './owner.ts';
 import { plainKind } from './plain-kind.ts';

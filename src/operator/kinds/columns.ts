@@ -1,6 +1,6 @@
 /** The columns that `kubectl get` shows for fields of a kind. */
 import { z } from 'zod';
-import type { PrinterColumn } from '../managed/kind.ts';
+import type { PrinterColumn } from '../managed/declaration/kind.ts';
 import { type FamilyField, inputOf, isDeclarable, specSchemaOf } from './family-fields.ts';
 
 /** For columns that only `-o wide` shows. */

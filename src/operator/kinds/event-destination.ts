@@ -1,6 +1,6 @@
 /** `EventDestination`: where events are sent. The signing secret is stored in a Secret. */
 import { eventDestination } from '../../resources/event-destination.ts';
-import { handout } from '../managed/secrets/handout.ts';
+import { handout } from '../managed/declaration/handout.ts';
 import { oneTime } from './one-time.ts';
 import { plainKind } from './plain-kind.ts';
 

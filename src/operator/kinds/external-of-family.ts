@@ -7,9 +7,9 @@ import { isNotFound } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import { isShown } from '../../resources/definition/resource.ts';
 import { user } from '../../resources/user.ts';
-import type { CreateScope, External, Remote, Sight } from '../managed/external.ts';
-import { DigestedText } from '../managed/inputs/digest.ts';
-import { camelCase } from '../managed/spec-terms.ts';
+import { DigestedText } from '../managed/declaration/digest.ts';
+import type { CreateScope, External, Remote, Sight } from '../managed/declaration/external.ts';
+import { camelCase } from '../managed/declaration/spec-terms.ts';
 import { type Family, type FamilyField, isDeclarable, isNullable } from './family-fields.ts';
 import { inSnakeCase } from './spelling.ts';
 

@@ -4,7 +4,7 @@ import type { CallOptions, ChangeOptions } from '../../client/call-options.ts';
 import { etagOf } from '../../client/entity-tags.ts';
 import { ApiError } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
-import type { External, Remote } from '../managed/external.ts';
+import type { External, Remote } from '../managed/declaration/external.ts';
 import { bodyOf, differing, type FamilyCalls, ifExists } from './external-of-family.ts';
 import type { Family, FamilyField } from './family-fields.ts';
 

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { takesNull, withoutNone } from '../../resources/definition/none.ts';
 import { requiredReference } from '../../resources/definition/reference.ts';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
-import { refTo, sourceOf } from '../managed/inputs/schemas.ts';
-import { camelCase } from '../managed/spec-terms.ts';
+import { refTo, sourceOf } from '../managed/declaration/input-schemas.ts';
+import { camelCase } from '../managed/declaration/spec-terms.ts';
 import { type Leaf, namesIn, requestShape, withCamelCase } from './spelling.ts';
 
 /** The part of a family that a kind needs. */

@@ -1,7 +1,7 @@
 /** `HTTPSEdgeRoute`: how an HTTPS edge handles requests for one path, or for all paths that start with a prefix. */
 import { z } from 'zod';
 import { httpsEdgeRoute } from '../../resources/https-edge-route.ts';
-import { guardable } from '../managed/guarding.ts';
+import { guardable } from '../managed/declaration/spec.ts';
 import { nestedCalls } from './nested-calls.ts';
 import { plainKind } from './plain-kind.ts';
 

@@ -1,6 +1,6 @@
 /** Every kind that the operator manages. */
 
-import type { AnyKind } from '../managed/kind.ts';
+import type { AnyKind } from '../managed/declaration/kind.ts';
 import { apiKeyKind } from './api-key.ts';
 import type { AttachedKind } from './attached-kind.ts';
 import { botUserKind } from './bot-user.ts';

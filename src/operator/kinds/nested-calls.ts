@@ -8,7 +8,7 @@ import { etagOf, isReplay, remember, sentAt } from '../../client/entity-tags.ts'
 import { isNotFound } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import type { Parent } from '../../resources/definition/resource.ts';
-import type { Remote } from '../managed/external.ts';
+import type { Remote } from '../managed/declaration/external.ts';
 import type { FamilyCalls } from './external-of-family.ts';
 
 export function nestedCalls<R extends Remote>(

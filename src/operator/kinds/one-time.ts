@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
-import type { Remote } from '../managed/external.ts';
-import type { PrinterColumn } from '../managed/kind.ts';
-import { decideRotation, type RotationSpec, rotationTime } from '../managed/rotation.ts';
+import type { Remote } from '../managed/declaration/external.ts';
+import type { Handout } from '../managed/declaration/handout.ts';
+import type { PrinterColumn } from '../managed/declaration/kind.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
 import { type SecretSpec, secretNameOf } from '../managed/secrets/content.ts';
-import type { Handout } from '../managed/secrets/handout.ts';
-import type { ManagedSpec } from '../managed/spec.ts';
+import { decideRotation, type RotationSpec, rotationTime } from '../managed/secrets/rotation.ts';
 import { rotation, secret } from './secret-spec.ts';
 
 interface Issued extends Remote {

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { botUser } from '../../resources/bot-user.ts';
 import { idOf } from '../../resources/definition/id.ts';
-import type { CelRule } from '../managed/cel.ts';
-import { Reference } from '../managed/inputs/input.ts';
-import { refTo } from '../managed/inputs/schemas.ts';
-import type { PrinterColumn } from '../managed/kind.ts';
+import type { CelRule } from '../managed/declaration/cel.ts';
+import { Reference } from '../managed/declaration/input.ts';
+import { refTo } from '../managed/declaration/input-schemas.ts';
+import type { PrinterColumn } from '../managed/declaration/kind.ts';
 
 const spec = {
   ownerRef: refTo([botUser], 'BotUser that is the owner, in place of ownerId. Immutable.', {

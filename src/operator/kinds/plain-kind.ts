@@ -5,8 +5,8 @@
 import type { z } from 'zod';
 import type { Client } from '../../client/client.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
-import type { External, Remote } from '../managed/external.ts';
-import { type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/kind.ts';
+import type { External, Remote } from '../managed/declaration/external.ts';
+import { type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/declaration/kind.ts';
 import { columnOf, ID_COLUMN, WIDE } from './columns.ts';
 import { externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import { type Family, type FamilyField, familyFields, isDeclarable, memberNames, specialty } from './family-fields.ts';

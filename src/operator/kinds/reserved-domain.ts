@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { View } from '../../resources/definition/resource.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
 import { REASON } from '../contract/reasons.ts';
-import type { DnsRecord } from '../managed/dns-endpoint.ts';
-import type { Finding } from '../managed/external.ts';
+import type { Finding } from '../managed/declaration/external.ts';
+import type { DnsRecord } from '../managed/declaration/kind.ts';
 import { WIDE } from './columns.ts';
 import { plainKind } from './plain-kind.ts';
 

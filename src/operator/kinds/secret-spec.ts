@@ -1,7 +1,7 @@
 /** The spec members `secret` and `rotation`: where an issued token or secret is stored, and when it is replaced. */
 import { z } from 'zod';
-import type { CelRule } from '../managed/cel.ts';
-import type { Handout } from '../managed/secrets/handout.ts';
+import type { CelRule } from '../managed/declaration/cel.ts';
+import type { Handout } from '../managed/declaration/handout.ts';
 import { durationMessage, durationRules, isDuration, matchesDuration } from './cel/duration.ts';
 import { annotationRules, labelRules, labelValueRules, secretKeyRules, secretNameRules } from './cel/secret-names.ts';
 

@@ -1,6 +1,6 @@
 /** Derives a kind's spec, status and CEL rules from the fields of a family. */
 import type { z } from 'zod';
-import type { CelRule } from '../managed/cel.ts';
+import type { CelRule } from '../managed/declaration/cel.ts';
 // Registers the CEL rules of the domain's formats.
 import './cel/formats.ts';
 import { type FamilyField, isDeclarable, specSchemaOf } from './family-fields.ts';

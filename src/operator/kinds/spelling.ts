@@ -3,7 +3,7 @@
  * keys of a map are the user's own.
  */
 import { z } from 'zod';
-import { camelCase } from '../managed/spec-terms.ts';
+import { camelCase } from '../managed/declaration/spec-terms.ts';
 
 /** Another schema for the member of that name (in snake_case); undefined to respell the one it has. */
 export type Leaf = (name: string, schema: z.ZodType) => z.ZodType | undefined;

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import type { View } from '../../resources/definition/resource.ts';
 import { sshHostCertificate } from '../../resources/ssh-host-certificate.ts';
-import type { Remote } from '../managed/external.ts';
-import { decideReissue, reissueTime } from '../managed/reissue.ts';
+import type { Remote } from '../managed/declaration/external.ts';
+import { handout } from '../managed/declaration/handout.ts';
 import type { SecretSpec } from '../managed/secrets/content.ts';
-import { handout } from '../managed/secrets/handout.ts';
+import { decideReissue, reissueTime } from '../managed/secrets/reissue.ts';
 import { secretColumn, secretInStatus, secretStatus } from './one-time.ts';
 import { plainKind } from './plain-kind.ts';
 import { durationField, secret } from './secret-spec.ts';

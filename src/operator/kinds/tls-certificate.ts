@@ -1,7 +1,7 @@
 /** `TLSCertificate`: the certificate and key of a `kubernetes.io/tls` Secret. Follows its renewals. */
 import type { View } from '../../resources/definition/resource.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
-import { tlsSecretRef } from '../managed/inputs/schemas.ts';
+import { tlsSecretRef } from '../managed/declaration/input-schemas.ts';
 import { plainKind } from './plain-kind.ts';
 
 const { certificate_pem: chain, private_key_pem: key } = tlsCertificate.fields;

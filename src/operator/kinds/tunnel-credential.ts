@@ -1,7 +1,7 @@
 /** `TunnelCredential`: an authtoken for tunnel agents, stored in a Secret and rotated there. */
 import { credential } from '../../resources/credential.ts';
 import type { View } from '../../resources/definition/resource.ts';
-import { handout } from '../managed/secrets/handout.ts';
+import { handout } from '../managed/declaration/handout.ts';
 import { oneTime } from './one-time.ts';
 import { owned } from './owner.ts';
 import { plainKind } from './plain-kind.ts';

@@ -118,3 +118,15 @@ export class ObjectStore {
 
 /** Longer than any request can take. */
 const TOMBSTONE_MS = 120_000;
+
+/** The object before the change and after it; undefined where there was or is none. */
+export function statesOf(change: ObjectChange): { before: KubeObject | undefined; after: KubeObject | undefined } {
+  switch (change.type) {
+    case 'added':
+      return { before: undefined, after: change.object };
+    case 'updated':
+      return { before: change.previous, after: change.object };
+    case 'deleted':
+      return { before: change.object, after: undefined };
+  }
+}

@@ -12,22 +12,22 @@
  *   6. annotations that were lost or edited are restored from what the API knows under that UID (recovery.ts).
  */
 import type { KubeObject } from '../kube/kube-object.ts';
-import { ensureAdopted, idToAdopt } from './adoption.ts';
-import { createRemote } from './creation.ts';
-import { retireSuperseded } from './disposal.ts';
-import { finalize } from './finalization.ts';
-import { withNote } from './findings.ts';
-import { ensureFinalizer, ensureIntent } from './intent.ts';
-import { ManagedObject, type ObjectAccess, type Outcome } from './managed-object.ts';
-import { observeOnly } from './observation.ts';
-import { requireAdoptionGrant, requireHandOutGrant } from './permissions.ts';
-import { ensureIdentity } from './recovery.ts';
-import { findRemote } from './replacement.ts';
-import { mustHaveNoRival } from './rivals.ts';
-import { earliest } from './schedule.ts';
-import { isDeleting, isPaused } from './spec.ts';
-import { type ShownFailure, showFailure, showPaused, writeStatus } from './status.ts';
-import { ensureUpToDate } from './update.ts';
+import { isDeleting, isPaused } from './identity/recorded-status.ts';
+import { earliest } from './identity/schedule.ts';
+import { withNote } from './object/findings.ts';
+import { ManagedObject, type ObjectAccess, type Outcome } from './object/managed-object.ts';
+import { requireAdoptionGrant, requireHandOutGrant } from './object/permissions.ts';
+import { mustHaveNoRival } from './object/rivals.ts';
+import { type ShownFailure, showFailure, showPaused, writeStatus } from './object/status.ts';
+import { ensureAdopted, idToAdopt } from './steps/adoption.ts';
+import { createRemote } from './steps/creation.ts';
+import { retireSuperseded } from './steps/deletion.ts';
+import { finalize } from './steps/finalization.ts';
+import { ensureFinalizer, ensureIntent } from './steps/intent.ts';
+import { observeOnly } from './steps/observation.ts';
+import { ensureIdentity } from './steps/recovery.ts';
+import { findRemote } from './steps/replacement.ts';
+import { ensureUpToDate } from './steps/update.ts';
 
 export class ManagedReconciler {
   readonly #access: ObjectAccess;

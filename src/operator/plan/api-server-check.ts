@@ -7,8 +7,8 @@ import { REASON } from '../contract/reasons.ts';
 import type { KubeApi, ResourceType } from '../kube/kube-api.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { Blocked } from '../managed/external.ts';
-import type { AnyKind } from '../managed/kind.ts';
+import { Blocked } from '../managed/declaration/external.ts';
+import type { AnyKind } from '../managed/declaration/kind.ts';
 import { type Application, isNew } from './desired-cluster.ts';
 import { KUBECTL } from './kubectl-apply.ts';
 

@@ -4,16 +4,23 @@ import { REASON } from '../contract/reasons.ts';
 import { type DerivedKind, isAttached } from '../export/spec-members.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { idToAdopt } from '../managed/adoption.ts';
-import { Blocked, type CreateScope, type External, mustBeChangeable, type Remote } from '../managed/external.ts';
-import { specPaths } from '../managed/findings.ts';
-import { dueForRetirement, readIdentity } from '../managed/identity.ts';
-import { type AnyKind, ownerIdIn } from '../managed/kind.ts';
-import { idToObserve } from '../managed/observation.ts';
-import { namesOnlyOwn } from '../managed/permissions.ts';
-import { wasManaged } from '../managed/rivals.ts';
-import { rotationHandled } from '../managed/rotation.ts';
-import { isPaused, type ManagedSpec, shownIdentity } from '../managed/spec.ts';
+import {
+  Blocked,
+  type CreateScope,
+  type External,
+  mustBeChangeable,
+  type Remote,
+} from '../managed/declaration/external.ts';
+import { type AnyKind, ownerIdIn } from '../managed/declaration/kind.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
+import { dueForRetirement, readIdentity } from '../managed/identity/identity.ts';
+import { isPaused, shownIdentity } from '../managed/identity/recorded-status.ts';
+import { namesOnlyOwn } from '../managed/identity/recovered-identity.ts';
+import { specPaths } from '../managed/object/findings.ts';
+import { wasManaged } from '../managed/object/rivals.ts';
+import { rotationHandled } from '../managed/secrets/rotation.ts';
+import { idToAdopt } from '../managed/steps/adoption.ts';
+import { idToObserve } from '../managed/steps/observation.ts';
 import { isNew } from './desired-cluster.ts';
 import type { Action } from './planned.ts';
 

@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { type DerivedKind, isAttached } from '../export/spec-members.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import type { Remote } from '../managed/external.ts';
-import { specPaths } from '../managed/findings.ts';
-import { permits } from '../managed/inputs/grants.ts';
-import { inputsOf, isReference } from '../managed/inputs/input.ts';
-import { isDeleting, isPaused, type ManagedSpec } from '../managed/spec.ts';
+import type { Remote } from '../managed/declaration/external.ts';
+import { inputsOf, isReference } from '../managed/declaration/input.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
+import { isDeleting, isPaused } from '../managed/identity/recorded-status.ts';
+import { permits } from '../managed/knowledge/reference-grants.ts';
+import { specPaths } from '../managed/object/findings.ts';
 import type { ObjectName } from './declared-objects.ts';
 import type { Planned } from './planned.ts';
 

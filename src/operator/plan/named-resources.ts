@@ -6,8 +6,8 @@ import { REASON } from '../contract/reasons.ts';
 import type { DerivedKind } from '../export/spec-members.ts';
 import { ifExists } from '../kinds/external-of-family.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { Blocked, type Remote } from '../managed/external.ts';
-import { namedById } from '../managed/inputs/named-by-id.ts';
+import { Blocked, type Remote } from '../managed/declaration/external.ts';
+import { namedById } from '../managed/object/permissions.ts';
 
 export class NamedResources {
   readonly #kinds: readonly DerivedKind[];

@@ -2,10 +2,10 @@
 import type { DerivedKind } from '../export/spec-members.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ObjectStore } from '../kube/object-store.ts';
-import { inputsOf, isReference } from '../managed/inputs/input.ts';
-import { Inputs, resourceIdOf } from '../managed/inputs/inputs.ts';
-import { ReferenceIndex } from '../managed/inputs/reference-index.ts';
-import type { ManagedSpec } from '../managed/spec.ts';
+import { inputsOf, isReference } from '../managed/declaration/input.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
+import { Inputs, resourceIdOf } from '../managed/knowledge/inputs.ts';
+import { ReferenceIndex } from '../managed/knowledge/reference-index.ts';
 import type { DeclaredObjects, ObjectName } from './declared-objects.ts';
 import type { DesiredCluster } from './desired-cluster.ts';
 import type { Planned } from './planned.ts';

@@ -4,13 +4,13 @@ import { ANNOTATION } from '../contract/names.ts';
 import { type DerivedKind, isAttached } from '../export/spec-members.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ObjectStore } from '../kube/object-store.ts';
-import { Claims, currentClaim } from '../managed/claims.ts';
-import type { External, Remote } from '../managed/external.ts';
-import { Reference } from '../managed/inputs/input.ts';
-import { targetOf } from '../managed/inputs/reference-index.ts';
-import { ownerIdIn } from '../managed/kind.ts';
-import { conflictWith, isCreatedIn } from '../managed/rivals.ts';
-import type { ManagedSpec } from '../managed/spec.ts';
+import type { External, Remote } from '../managed/declaration/external.ts';
+import { Reference } from '../managed/declaration/input.ts';
+import { ownerIdIn } from '../managed/declaration/kind.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
+import { Claims, currentClaim } from '../managed/knowledge/claims.ts';
+import { targetOf } from '../managed/knowledge/reference-index.ts';
+import { conflictWith, isCreatedIn } from '../managed/object/rivals.ts';
 import { isNew } from './desired-cluster.ts';
 
 export interface RivalsOptions {

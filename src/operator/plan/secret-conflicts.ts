@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { KubeError } from '../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
-import { mayExist } from '../managed/external.ts';
+import { mayExist } from '../managed/declaration/external.ts';
+import { type Handout, valueIn } from '../managed/declaration/handout.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
 import { type Handed, type SecretSpec, secretBody, secretNameOf, storedValue } from '../managed/secrets/content.ts';
-import { type Handout, valueIn } from '../managed/secrets/handout.ts';
 import { mustBeOurs } from '../managed/secrets/ownership.ts';
 import { mustBeOfType, mustBeWritable } from '../managed/secrets/unwritable-secret.ts';
-import type { ManagedSpec } from '../managed/spec.ts';
 import type { AnyExternal, Decision } from './decision.ts';
 import type { ObjectName } from './declared-objects.ts';
 import { isNew, NOT_CREATED } from './desired-cluster.ts';

@@ -1,7 +1,7 @@
 /** What is read in several calls may change in between. Nothing asks for it again later, as the operator does. */
 import { REASON } from '../contract/reasons.ts';
-import { Blocked, type External, type Remote, StaleObject } from '../managed/external.ts';
-import type { ManagedSpec } from '../managed/spec.ts';
+import { Blocked, type External, type Remote, StaleObject } from '../managed/declaration/external.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
 
 const MOST_ATTEMPTS = 5;
 

@@ -7,9 +7,9 @@ import { API_VERSION, FINALIZER } from '../../../src/operator/contract/names.ts'
 import { REASON } from '../../../src/operator/contract/reasons.ts';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { classify } from '../../../src/operator/managed/failure.ts';
-import { readIdentity } from '../../../src/operator/managed/identity.ts';
-import { hasFinalizer, isDeleting, readStatus } from '../../../src/operator/managed/spec.ts';
+import { readIdentity } from '../../../src/operator/managed/identity/identity.ts';
+import { hasFinalizer, isDeleting, readStatus } from '../../../src/operator/managed/identity/recorded-status.ts';
+import { classify } from '../../../src/operator/managed/object/failure.ts';
 import { type Fault, Wire, wires } from './wire.ts';
 import { CREDENTIALS, LateOperator, SECRETS, type World } from './world.ts';
 

@@ -3,8 +3,8 @@ import { EnqueueObject, EnqueueOwner, EnqueueRivals } from '../../../src/operato
 import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ChangeOrigin, type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import { Claims } from '../../../src/operator/managed/claims.ts';
-import { readPolicies } from '../../../src/operator/managed/spec.ts';
+import { readPolicies } from '../../../src/operator/managed/declaration/spec.ts';
+import { Claims } from '../../../src/operator/managed/knowledge/claims.ts';
 import { object } from '../objects.ts';
 
 /** A queue that also says which keys were added for certain, and which only if needed. */

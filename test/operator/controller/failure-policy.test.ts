@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { REASON } from '../../../src/operator/contract/reasons.ts';
 import { LONGEST_PAUSE_MS } from '../../../src/operator/controller/api-budget.ts';
 import { reactionTo } from '../../../src/operator/controller/failure-policy.ts';
-import type { Failure } from '../../../src/operator/managed/failure.ts';
+import type { Failure } from '../../../src/operator/managed/object/failure.ts';
 
 const what = { reason: REASON.internalError, message: 'said' };
 const transient: Failure = { kind: 'transient', ...what };

@@ -10,8 +10,8 @@ import {
 } from '../../../src/operator/controller/input-handlers.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { type ObjectChange, ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import { Reference } from '../../../src/operator/managed/inputs/input.ts';
-import { type ObjectKey, objectKey } from '../../../src/operator/managed/inputs/reference-index.ts';
+import { Reference } from '../../../src/operator/managed/declaration/input.ts';
+import { type ObjectKey, objectKey } from '../../../src/operator/managed/knowledge/reference-index.ts';
 import { noInputs } from '../inputs.ts';
 import { condition, object } from '../objects.ts';
 

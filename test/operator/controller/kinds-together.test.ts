@@ -1,7 +1,7 @@
 /** Controllers whose kinds refer to each other; with a real API server and management API. */
 import { expect, onTestFinished, test } from 'vitest';
 import { ANNOTATION } from '../../../src/operator/contract/names.ts';
-import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
+import type { Inputs } from '../../../src/operator/managed/knowledge/inputs.ts';
 import { eventually, type Manifest, manifest, ours, policy, startStack } from '../../e2e/stack.ts';
 import { noInputs } from '../inputs.ts';
 import { control } from './controlled.ts';

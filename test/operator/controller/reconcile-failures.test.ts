@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
+import { Blocked, StaleObject } from '../../../src/operator/managed/declaration/external.ts';
 import { startReceiver } from '../../tracing/receiver.ts';
 import { tracingTo } from '../../tracing/tracing.ts';
 import { object } from '../objects.ts';

@@ -7,8 +7,8 @@ import { createControllerMetrics } from '../../../src/operator/controller/metric
 import { Resync, type ResyncKind } from '../../../src/operator/controller/resync.ts';
 import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import type { Remote } from '../../../src/operator/managed/external.ts';
-import { readPolicies } from '../../../src/operator/managed/spec.ts';
+import type { Remote } from '../../../src/operator/managed/declaration/external.ts';
+import { readPolicies } from '../../../src/operator/managed/declaration/spec.ts';
 import { condition, object } from '../objects.ts';
 
 const running: Resync[] = [];

@@ -8,8 +8,8 @@ import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 import { Workers, type WorkersOptions } from '../../../src/operator/controller/workers.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
-import { NO_TERMS } from '../../../src/operator/managed/spec-terms.ts';
-import type { ShownFailure } from '../../../src/operator/managed/status.ts';
+import { NO_TERMS } from '../../../src/operator/managed/declaration/spec-terms.ts';
+import type { ShownFailure } from '../../../src/operator/managed/object/status.ts';
 import { object } from '../objects.ts';
 
 export type Reconcile = WorkersOptions['reconciler']['reconcile'];

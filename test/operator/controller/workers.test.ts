@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { StaleObject } from '../../../src/operator/managed/external.ts';
+import { StaleObject } from '../../../src/operator/managed/declaration/external.ts';
 import { object } from '../objects.ts';
 import { done, OF_KIND, setUp } from './workers-under-test.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { crd, crdFileName, crdYaml } from '../../../src/operator/crds/crd.ts';
-import type { CelRule } from '../../../src/operator/managed/cel.ts';
-import { kind } from '../../../src/operator/managed/kind.ts';
+import type { CelRule } from '../../../src/operator/managed/declaration/cel.ts';
+import { kind } from '../../../src/operator/managed/declaration/kind.ts';
 import { bytes, form, instant, pattern } from '../../../src/resources/formats/text.ts';
 
 /** A kind with defaults for everything that a test does not set. */

@@ -4,7 +4,7 @@ import { declarationOf } from '../../../src/operator/export/declaration.ts';
 import { type DerivedKind, exportedMembers } from '../../../src/operator/export/spec-members.ts';
 import { reservedDomainKind } from '../../../src/operator/kinds/reserved-domain.ts';
 import { sshHostCertificateKind } from '../../../src/operator/kinds/ssh-host-certificate.ts';
-import type { Remote } from '../../../src/operator/managed/external.ts';
+import type { Remote } from '../../../src/operator/managed/declaration/external.ts';
 
 const issued = {
   id: 'hcrt_1',

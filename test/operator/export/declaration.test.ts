@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { declarationOf, sourcesIn } from '../../../src/operator/export/declaration.ts';
 import type { SpecMember } from '../../../src/operator/export/spec-members.ts';
-import { refTo, sourceOf, tlsSecretRef } from '../../../src/operator/managed/inputs/schemas.ts';
+import { refTo, sourceOf, tlsSecretRef } from '../../../src/operator/managed/declaration/input-schemas.ts';
 
 const member = (schema: z.ZodType, shown: unknown, more: Partial<SpecMember> = {}): SpecMember => ({
   name: 'member',

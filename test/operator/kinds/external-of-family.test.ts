@@ -11,9 +11,15 @@ import {
   type FamilyCalls,
 } from '../../../src/operator/kinds/external-of-family.ts';
 import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
-import { DigestedText } from '../../../src/operator/managed/inputs/digest.ts';
-import type { Access } from '../../../src/resources/definition/resource.ts';
-import { derived, field, optional, required, writeOnly } from '../../../src/resources/definition/resource.ts';
+import { DigestedText } from '../../../src/operator/managed/declaration/digest.ts';
+import {
+  type Access,
+  derived,
+  field,
+  optional,
+  required,
+  writeOnly,
+} from '../../../src/resources/definition/resource.ts';
 
 const FIELDS = {
   name: required(z.string()),

@@ -6,7 +6,7 @@ import { ApiError } from '../../../src/client/errors.ts';
 import type { FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
 import { externalOfModules, type ModuleCalls } from '../../../src/operator/kinds/external-of-modules.ts';
 import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
-import type { Remote } from '../../../src/operator/managed/external.ts';
+import type { Remote } from '../../../src/operator/managed/declaration/external.ts';
 import { required } from '../../../src/resources/definition/resource.ts';
 
 const ID = 'edg_01jd0000000000000000000000';

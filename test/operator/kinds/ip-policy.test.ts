@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { remember } from '../../../src/client/entity-tags.ts';
 import { ApiError } from '../../../src/client/errors.ts';
 import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
-import { StaleObject } from '../../../src/operator/managed/external.ts';
+import { StaleObject } from '../../../src/operator/managed/declaration/external.ts';
 
 const ID = 'ipp_01jd0000000000000000000000';
 const OTHER_ID = 'ipp_01jd0000000000000000000001';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { apiKeyKind } from '../../../src/operator/kinds/api-key.ts';
 import { isOwnedByBot, owned } from '../../../src/operator/kinds/owner.ts';
-import { Reference } from '../../../src/operator/managed/inputs/input.ts';
+import { Reference } from '../../../src/operator/managed/declaration/input.ts';
 
 const BOT = 'bot_01jd0000000000000000000000';
 const USER = 'usr_01jd0000000000000000000000';

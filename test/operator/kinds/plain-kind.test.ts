@@ -3,18 +3,25 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createClient } from '../../../src/client/client.ts';
 import { crd } from '../../../src/operator/crds/crd.ts';
-import type { FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
-import { bodyOf, differing } from '../../../src/operator/kinds/external-of-family.ts';
+import { bodyOf, differing, type FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
 import { familyFields, specSchemaOf } from '../../../src/operator/kinds/family-fields.ts';
 import { plainKind } from '../../../src/operator/kinds/plain-kind.ts';
 import { tlsCertificateKind } from '../../../src/operator/kinds/tls-certificate.ts';
-import { DigestedText } from '../../../src/operator/managed/inputs/digest.ts';
-import { pluralOf } from '../../../src/operator/managed/kind.ts';
+import { DigestedText } from '../../../src/operator/managed/declaration/digest.ts';
+import { pluralOf } from '../../../src/operator/managed/declaration/kind.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
 import { orNone } from '../../../src/resources/definition/none.ts';
 import { optionalReference, references, requiredReferences } from '../../../src/resources/definition/reference.ts';
-import type { Fields, Resource } from '../../../src/resources/definition/resource.ts';
-import { derived, field, optional, required, resource, writeOnly } from '../../../src/resources/definition/resource.ts';
+import {
+  derived,
+  type Fields,
+  field,
+  optional,
+  type Resource,
+  required,
+  resource,
+  writeOnly,
+} from '../../../src/resources/definition/resource.ts';
 import { bytes, second, shownSecond, showSecond } from '../../../src/resources/formats/text.ts';
 
 const family = <F extends Fields>(fields: F): Resource<F> =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sshHostCertificateKind } from '../../../src/operator/kinds/ssh-host-certificate.ts';
 import { tunnelCredentialKind } from '../../../src/operator/kinds/tunnel-credential.ts';
-import { readSpec } from '../../../src/operator/managed/spec.ts';
+import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
 import { object } from '../objects.ts';
 
 const message = 'must be a duration of at most 10 years (87600h), such as 720h, 90s or 1h30m';

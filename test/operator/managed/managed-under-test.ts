@@ -3,8 +3,8 @@
  * for test files.
  */
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { type Identity, readIdentity } from '../../../src/operator/managed/identity.ts';
-import type { Inputs } from '../../../src/operator/managed/inputs/inputs.ts';
+import { type Identity, readIdentity } from '../../../src/operator/managed/identity/identity.ts';
+import type { Inputs } from '../../../src/operator/managed/knowledge/inputs.ts';
 import { noInputs } from '../inputs.ts';
 import { managing } from './managing.ts';
 import type { Plural, Policy } from './placing.ts';

@@ -1,8 +1,8 @@
 /** The order of the steps of a reconcile; what each of them does is tested beside it, and the whole in test/e2e. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { Blocked } from '../../../src/operator/managed/external.ts';
-import { readIdentity } from '../../../src/operator/managed/identity.ts';
+import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
+import { readIdentity } from '../../../src/operator/managed/identity/identity.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { object } from '../objects.ts';
 import { managing } from './managing.ts';

@@ -9,8 +9,8 @@ import type {
   Remote,
   Renewal,
   Sight,
-} from '../../../src/operator/managed/external.ts';
-import { kind, type SpecOf } from '../../../src/operator/managed/kind.ts';
+} from '../../../src/operator/managed/declaration/external.ts';
+import { kind, type SpecOf } from '../../../src/operator/managed/declaration/kind.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
 
 const shape = {

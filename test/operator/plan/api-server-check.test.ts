@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { Blocked } from '../../../src/operator/managed/external.ts';
+import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
 import { ApiServerCheck } from '../../../src/operator/plan/api-server-check.ts';
 import { object } from '../objects.ts';
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
 import { tlsEdgeKind } from '../../../src/operator/kinds/tls-edge.ts';
 import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
-import { Blocked, type Remote } from '../../../src/operator/managed/external.ts';
-import { readSpec } from '../../../src/operator/managed/spec.ts';
+import { Blocked, type Remote } from '../../../src/operator/managed/declaration/external.ts';
+import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
 import {
   type AnyExternal,
   decide,

@@ -4,7 +4,7 @@ import { GROUP } from '../../../src/operator/contract/names.ts';
 import { httpsEdgeRouteKind } from '../../../src/operator/kinds/https-edge-route.ts';
 import { httpsEdgeRouteModulesKind } from '../../../src/operator/kinds/https-edge-route-modules.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { readSpec } from '../../../src/operator/managed/spec.ts';
+import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
 import { Guards } from '../../../src/operator/plan/guards.ts';
 import type { Planned } from '../../../src/operator/plan/planned.ts';
 import { object } from '../objects.ts';

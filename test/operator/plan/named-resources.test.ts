@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ApiError, createClient } from '../../../src/client/client.ts';
 import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
 import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
-import { Blocked, type Remote } from '../../../src/operator/managed/external.ts';
+import { Blocked, type Remote } from '../../../src/operator/managed/declaration/external.ts';
 import { NamedResources } from '../../../src/operator/plan/named-resources.ts';
 import { object } from '../objects.ts';
 

@@ -6,7 +6,7 @@ import { attachedKinds, kinds } from '../../../src/operator/kinds/kinds.ts';
 import type { ResourceType } from '../../../src/operator/kube/kube-api.ts';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import type { Remote } from '../../../src/operator/managed/external.ts';
+import type { Remote } from '../../../src/operator/managed/declaration/external.ts';
 import { ApiServerCheck } from '../../../src/operator/plan/api-server-check.ts';
 import { DeclaredObjects } from '../../../src/operator/plan/declared-objects.ts';
 import { DesiredCluster } from '../../../src/operator/plan/desired-cluster.ts';

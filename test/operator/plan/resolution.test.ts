@@ -6,7 +6,7 @@ import { attachedKinds, kinds } from '../../../src/operator/kinds/kinds.ts';
 import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
 import type { ResourceType } from '../../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { readSpec } from '../../../src/operator/managed/spec.ts';
+import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
 import { DeclaredObjects } from '../../../src/operator/plan/declared-objects.ts';
 import { DesiredCluster } from '../../../src/operator/plan/desired-cluster.ts';
 import type { Planned } from '../../../src/operator/plan/planned.ts';

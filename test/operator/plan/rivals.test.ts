@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { tlsEdgeKind } from '../../../src/operator/kinds/tls-edge.ts';
 import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { readSpec } from '../../../src/operator/managed/spec.ts';
+import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
 import { Rivals } from '../../../src/operator/plan/rivals.ts';
 import { object } from '../objects.ts';
 

@@ -6,8 +6,8 @@ import { httpsEdgeRouteKind } from '../../../src/operator/kinds/https-edge-route
 import { httpsEdgeRouteModulesKind } from '../../../src/operator/kinds/https-edge-route-modules.ts';
 import { kinds } from '../../../src/operator/kinds/kinds.ts';
 import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
-import { Blocked } from '../../../src/operator/managed/external.ts';
-import { readSpec } from '../../../src/operator/managed/spec.ts';
+import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
+import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
 import { changesOf, mustKnowMembers } from '../../../src/operator/plan/spec-changes.ts';
 import { httpsEdgeRouteOidc } from '../../../src/resources/https-edge-route-oidc.ts';
 import { object } from '../objects.ts';

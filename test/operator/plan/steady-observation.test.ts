@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
 import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
-import { Blocked, StaleObject } from '../../../src/operator/managed/external.ts';
+import { Blocked, StaleObject } from '../../../src/operator/managed/declaration/external.ts';
 import { observingAgain } from '../../../src/operator/plan/steady-observation.ts';
 
 const external = ipPolicyKind.external(createClient({ baseUrl: 'http://localhost:1', apiKey: 'x' }));

@@ -3,7 +3,7 @@
  * regular expressions (RE2) check the form of a rule first; what they cannot express follows, each with its own
  * message.
  */
-import type { CelRule } from '../../managed/cel.ts';
+import type { CelRule } from '../../managed/declaration/cel.ts';
 
 const HOST_LABEL = '[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const HOST = `${HOST_LABEL}(\\\\.${HOST_LABEL})*`;

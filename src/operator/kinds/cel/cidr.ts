@@ -1,5 +1,5 @@
 /** The blocks that `src/resources/formats/cidr.ts` accepts, in CEL, for the API server to check. */
-import type { CelRule } from '../../managed/cel.ts';
+import type { CelRule } from '../../managed/declaration/cel.ts';
 
 /**
  * The CEL functions reject IPv4-mapped IPv6 (::ffff:192.0.2.0/120), which the API accepts. Replacing ffff by another

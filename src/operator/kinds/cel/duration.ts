@@ -1,6 +1,6 @@
 /** Durations (src/settings/duration.ts) in specs: in CEL, for the API server to check, and for who reads what it has not. */
 import { parseDuration } from '../../../settings/duration.ts';
-import type { CelRule } from '../../managed/cel.ts';
+import type { CelRule } from '../../managed/declaration/cel.ts';
 
 /** Few digits enough that no sum of them overflows: in CEL, as in Go, a duration of more than 292 years is an error. */
 const BOUNDED = [

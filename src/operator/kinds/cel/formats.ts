@@ -1,7 +1,7 @@
 /** The formats of the domain that CEL checks beyond their JSON schema. */
 import { acl } from '../../../resources/formats/acl.ts';
 import { cidr } from '../../../resources/ip-policy-rule.ts';
-import { celRegistry } from '../../managed/cel.ts';
+import { celRegistry } from '../../managed/declaration/cel.ts';
 import { aclRules } from './acl.ts';
 import { cidrRules } from './cidr.ts';
 

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { sha256Hex } from '../../../resources/formats/sha256.ts';
 import { ANNOTATION, API_VERSION, MANAGED_BY } from '../../contract/names.ts';
 import { annotation, type KubeObject, type OwnerReference } from '../../kube/kube-object.ts';
+import type { Handout } from '../declaration/handout.ts';
 import { decode, encode, encodedData, idIn } from './data.ts';
-import type { Handout } from './handout.ts';
 import { isOwnedBy } from './ownership.ts';
 import type { CachedSecret } from './secret-cache.ts';
 

@@ -1,7 +1,7 @@
 /** The data of a Secret as Kubernetes encodes it: base64 of UTF-8. Pure. */
 import { z } from 'zod';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { Handout } from './handout.ts';
+import type { Handout } from '../declaration/handout.ts';
 
 const secretData = z.record(z.string(), z.string());
 

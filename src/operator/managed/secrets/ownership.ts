@@ -3,11 +3,11 @@ import { ANNOTATION } from '../../contract/names.ts';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject, OwnerReference } from '../../kube/kube-object.ts';
 import type { ObjectChange } from '../../kube/object-store.ts';
-import { Blocked } from '../external.ts';
-import { mayAdopt, readIdentity } from '../identity.ts';
-import { readStatus } from '../spec.ts';
+import { Blocked } from '../declaration/external.ts';
+import type { Handout } from '../declaration/handout.ts';
+import { mayAdopt, readIdentity } from '../identity/identity.ts';
+import { readStatus } from '../identity/recorded-status.ts';
 import { idIn } from './data.ts';
-import type { Handout } from './handout.ts';
 
 /** The object that owns a Secret, as the Secret names it. */
 export interface SecretOwner {

@@ -4,9 +4,8 @@ import { sha256Hex } from '../../../resources/formats/sha256.ts';
 import { MANAGED_BY } from '../../contract/names.ts';
 import type { KubeApi, ResourceType } from '../../kube/kube-api.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { ChangeHandler, ObjectChange } from '../../kube/object-store.ts';
+import { type ChangeHandler, type ObjectChange, statesOf } from '../../kube/object-store.ts';
 import { slim, WatchCache, type WatchCacheOptions } from '../../kube/watch-cache.ts';
-import { statesOf } from '../key-index.ts';
 import { decode, encodedData } from './data.ts';
 import { ownerUids } from './ownership.ts';
 

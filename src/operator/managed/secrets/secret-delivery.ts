@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { Delivery, Recipient, Remote } from '../external.ts';
-import { readIdentity } from '../identity.ts';
+import type { Delivery, Recipient, Remote } from '../declaration/external.ts';
+import { type Handout, valueIn } from '../declaration/handout.ts';
+import { readIdentity } from '../identity/identity.ts';
 import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
 import { idIn } from './data.ts';
-import { type Handout, valueIn } from './handout.ts';
 import { formerNames, isOwnedBy, isReleased, mustBeOurs } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 import { mustBeOfType, mustBeUnaltered, mustBeWritable } from './unwritable-secret.ts';

@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import { Blocked } from '../external.ts';
+import { Blocked } from '../declaration/external.ts';
+import type { Handout } from '../declaration/handout.ts';
 import type { SecretBody } from './content.ts';
 import { encodedData } from './data.ts';
-import type { Handout } from './handout.ts';
 
 /**
  * @param data what it is to hold; undefined for what is not known yet

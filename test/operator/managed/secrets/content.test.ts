@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION, MANAGED_BY, SECRET_TYPE } from '../../../../src/operator/contract/names.ts';
 import { type KubeObject, kubeObject } from '../../../../src/operator/kube/kube-object.ts';
+import { handout, valueIn } from '../../../../src/operator/managed/declaration/handout.ts';
 import {
   isIntact,
   type SecretSpec,
@@ -9,7 +10,6 @@ import {
   storedValue,
 } from '../../../../src/operator/managed/secrets/content.ts';
 import { encode } from '../../../../src/operator/managed/secrets/data.ts';
-import { handout, valueIn } from '../../../../src/operator/managed/secrets/handout.ts';
 import { withoutData } from '../../../../src/operator/managed/secrets/secret-cache.ts';
 import { object } from '../../objects.ts';
 

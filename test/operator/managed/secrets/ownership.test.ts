@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { SECRET_TYPE } from '../../../../src/operator/contract/names.ts';
 import type { KubeObject, OwnerReference } from '../../../../src/operator/kube/kube-object.ts';
 import type { ObjectChange } from '../../../../src/operator/kube/object-store.ts';
+import { handout } from '../../../../src/operator/managed/declaration/handout.ts';
 import { encode } from '../../../../src/operator/managed/secrets/data.ts';
-import { handout } from '../../../../src/operator/managed/secrets/handout.ts';
 import {
   formerNames,
   isOurs,

@@ -1,0 +1,145 @@
+/** What a kind implements: the verbs on the management API behind the one reconcile loop. */
+import type { CreateOptions } from '../../../client/call-options.ts';
+import { sentAt } from '../../../client/entity-tags.ts';
+import { REASON, type Reason } from '../../contract/reasons.ts';
+import type { Finding as AnyFinding } from '../../kube/conditions.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { Handout } from './handout.ts';
+
+/** What a reconcile found out about one condition. */
+export type Finding = AnyFinding<Reason>;
+
+export interface Remote {
+  id: string;
+  uri: string;
+  /** When the API said so, by its own clock. */
+  answeredAt?: Date | undefined;
+  /** The revision that was observed: an update is refused if the resource has changed since. */
+  etag?: string | undefined;
+  /** Whether it is as it was created, perhaps a while ago, instead of as it is. */
+  isReplay?: boolean;
+}
+
+/** With the time of the answer, which the items of a list lack. */
+export function dated(remote: Remote): Remote {
+  return { ...remote, answeredAt: remote.answeredAt ?? sentAt(remote) };
+}
+
+/** False only if it does not exist for sure. */
+export async function mayExist({ observe, sight }: Pick<External<never, Remote>, 'observe' | 'sight'>, id: string) {
+  return (await observe(id)) !== undefined || (await sight()) !== 'everything';
+}
+
+/** What the API knows of the creates for one object, whatever became of the object's annotations and status. */
+export interface CreateScope {
+  /** Those that still exist, newest first. */
+  resources: readonly { id: string; sequence: number }[];
+  /** The sequence number that the next create must have. */
+  nextSequence: number;
+}
+
+/** Only what belongs to the owner of the API key. */
+export interface Sight {
+  ownerId: string;
+  /** Bots cannot be. */
+  mayBeAdmin: boolean;
+}
+
+export interface External<Spec, R extends Remote> {
+  /** What the ids of its resources start with, as in `cr_`. */
+  readonly idPrefix: string;
+  /** Whether it has the form of such an id. */
+  isId(id: string): boolean;
+  /** The observed resource, or undefined if it does not exist. */
+  observe(id: string): Promise<R | undefined>;
+  /** Creates it; repeated with the same key, it returns what the first call created. */
+  create(spec: Spec, idempotency: CreateOptions): Promise<R>;
+  /** The spec fields in which the resource differs from the spec; empty if it matches. */
+  changes(spec: Spec, remote: R): string[];
+  /** Those of `changes` that no update can make. */
+  immutableChanges(spec: Spec, remote: R): string[];
+  /** Those of `immutableChanges` for which a new resource takes the place of this one. */
+  replacingChanges(spec: Spec, remote: R): string[];
+  /** Makes it match the spec. */
+  update(remote: R, spec: Spec): Promise<R>;
+  delete(id: string): Promise<'deleted' | 'not found'>;
+  /** What the API key shows of the family: to who is no admin perhaps only what is theirs. */
+  sight(): Promise<'everything' | Sight>;
+  /**
+   * Every resource of the family, page by page, for drift detection.
+   * @param ids those that matter: others may be left out
+   */
+  all(ids?: ReadonlySet<string>): AsyncIterable<R>;
+  scope(name: string): Promise<CreateScope>;
+  /** Ensures that no create that was sent before takes effect any more. */
+  closeScope(name: string): Promise<CreateScope>;
+}
+
+/** Why a resource has to be replaced by a new one. `overlapMs` is how long the old one stays. */
+export interface Renewal {
+  cause: 'requested' | 'interval' | 'expiring' | 'lost' | 'changed';
+  overlapMs: number;
+  message: string;
+}
+
+/** The object that something is handed out to. */
+export interface Recipient {
+  readonly object: KubeObject;
+  /** @throws StaleObject if a newer version of the object exists */
+  mustBeNewest(): Promise<void>;
+}
+
+/** For kinds whose resource hands something out, perhaps only once, which must be stored in the cluster. */
+export interface Delivery<Spec, R extends Remote> {
+  readonly handout: Handout;
+  /** Called before anything is created or replaced. @throws Blocked or KubeError when nothing could be stored */
+  prepare(object: KubeObject, spec: Spec): Promise<void>;
+  /** Stores the value. `lost`: neither the response nor the Secret has it. @throws StaleObject before anything is written */
+  deliver(recipient: Recipient, spec: Spec, remote: R): Promise<'held' | 'lost'>;
+  /** Whether, according to the caches, the value is stored; never asks the API server. */
+  looksHeld(object: KubeObject, spec: Spec): boolean;
+  /** The ids of the resources whose values are stored for the object, whatever its annotations and its spec say. */
+  stored(object: KubeObject): Promise<string[]>;
+  /** Whether the resource must be replaced now for the sake of its value, and otherwise when. */
+  renewal(object: KubeObject, spec: Spec, remote: R, now: Date): { due?: Renewal; at?: Date };
+  /**
+   * Makes the stored values outlive their object; returns the ids of the resources that they belong to. May be repeated.
+   * @param ids the resources of the object
+   */
+  release(object: KubeObject, ids: readonly string[]): Promise<string[]>;
+}
+
+/** The reconcile cannot proceed until something else changes. Not a failure; shown as a condition. */
+export class Blocked extends Error {
+  override readonly name = 'Blocked';
+  readonly reason: Reason;
+
+  constructor(reason: Reason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** The answers of the API do not go together: one of its replicas is behind, perhaps. */
+export class Contradiction extends Error {
+  override readonly name = 'Contradiction';
+}
+
+/** The object that was read is stale; retry with the newest version. */
+export class StaleObject extends Error {
+  override readonly name = 'StaleObject';
+}
+
+/** @throws Blocked when no update can make the resource match the spec */
+export function mustBeChangeable<Spec, R extends Remote>(
+  external: Pick<External<Spec, R>, 'immutableChanges'>,
+  spec: Spec,
+  remote: R,
+): void {
+  const fields = external.immutableChanges(spec, remote).map((name) => `spec.${name}`);
+  if (fields.length === 0) return;
+  throw new Blocked(
+    REASON.rejected,
+    `${remote.id} differs in ${fields.join(', ')}, which cannot be changed: delete this object and create one that matches ${remote.id}`,
+  );
+}

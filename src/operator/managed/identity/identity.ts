@@ -1,0 +1,151 @@
+/**
+ * Which remote resource belongs to an object, as its annotations record it. Pure.
+ *
+ * The create generation and its key are persisted before they are used in a create, so that a process that dies in
+ * between sends the same create again. A resource that is to be replaced moves to the retiring list in the write that
+ * raises the generation, so that it cannot be forgotten.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { CreateOptions } from '../../../client/call-options.ts';
+import { idempotencySequence } from '../../../resources/definition/idempotency.ts';
+import { ANNOTATION } from '../../contract/names.ts';
+import { annotation, type KubeObject } from '../../kube/kube-object.ts';
+
+export const retiringEntry = z.object({
+  id: z.string().meta({ description: 'Id of the resource.' }),
+  generation: z
+    .int()
+    .meta({ description: 'Create generation under which the resource was created. 0 if it was adopted.' }),
+  after: z.string().meta({ description: 'When the resource may be deleted.' }),
+});
+export type Retiring = z.output<typeof retiringEntry>;
+
+export interface Identity {
+  externalId: string | undefined;
+  /** 0 before the first create, and while an adopted resource has not been replaced. */
+  generation: number;
+  /**
+   * Tells the create of this generation from every other one, also from one of the same generation that was begun before
+   * the annotations were lost. Undefined where it is not known and no longer needed.
+   */
+  createKey: string | undefined;
+  retiring: readonly Retiring[];
+}
+
+/** Of what travels in a header. One that was edited to anything else is lost, as if it had been removed. */
+const createKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+
+/** No object gets half as far as the API can count. A greater generation was edited, and would leave too few after it. */
+const isGeneration = (generation: number) => idempotencySequence.safeParse(String(2 * generation)).success;
+
+export function readIdentity(object: KubeObject): Identity {
+  const generation = Number(annotation(object, ANNOTATION.createGeneration) ?? 0);
+  return {
+    externalId: annotation(object, ANNOTATION.externalId) || undefined,
+    generation: isGeneration(generation) ? generation : 0,
+    createKey: createKey.safeParse(annotation(object, ANNOTATION.createKey)).data,
+    retiring: readRetiring(annotation(object, ANNOTATION.retiring)),
+  };
+}
+
+export function knows({ externalId, retiring }: Identity, id: string): boolean {
+  return externalId === id || retiring.some((entry) => entry.id === id);
+}
+
+/** Whether a resource was created or adopted for the object, or its creation was begun. */
+export function isBegun({ externalId, generation }: Identity): boolean {
+  return externalId !== undefined || generation > 0;
+}
+
+/** Whether the annotation `adopt` still has an effect: until the object has a resource, even if a create was begun. */
+export function mayAdopt(object: KubeObject): boolean {
+  const { externalId, retiring } = readIdentity(object);
+  return externalId === undefined && retiring.length === 0;
+}
+
+/** Whether the entry says when it is due; one that was edited by hand may not. */
+export const isDated = ({ after }: Retiring) => z.iso.datetime({ offset: true }).safeParse(after).success;
+
+/** The annotations that record the identity; null removes one (JSON merge patch). */
+export function identityAnnotations(identity: Identity): Record<string, string | null> {
+  return {
+    [ANNOTATION.externalId]: identity.externalId ?? null,
+    [ANNOTATION.createGeneration]: identity.generation > 0 ? String(identity.generation) : null,
+    [ANNOTATION.createKey]: identity.createKey ?? null,
+    [ANNOTATION.retiring]: identity.retiring.length > 0 ? JSON.stringify(identity.retiring) : null,
+  };
+}
+
+/**
+ * A copy of a settled identity for the status: `kubectl replace`, and GitOps tools that use it, remove the annotations
+ * of an object but not its status.
+ */
+export function identityInStatus({ externalId, generation, retiring }: Identity, shownId = externalId) {
+  if (externalId === undefined) return { createGeneration: undefined, retiring: undefined };
+  const listed = retiring.length > 0 ? retiring : undefined;
+  return { createGeneration: shownId === externalId ? generation : undefined, retiring: listed };
+}
+
+/** The identity under which the next remote resource is created; `retire` is the one that it replaces. */
+export function nextGeneration(identity: Identity, retire?: { id: string; after: Date }): Identity {
+  const replaced = retire
+    ? [{ id: retire.id, generation: identity.generation, after: retire.after.toISOString() }]
+    : [];
+  const others = identity.retiring.filter((entry) => entry.id !== retire?.id);
+  const next = identity.generation + 1;
+  return {
+    externalId: undefined,
+    // One that was edited may have none after it. The API then refuses the first, and says which is the next.
+    generation: isGeneration(next) ? next : 1,
+    createKey: randomUUID(),
+    retiring: [...others, ...replaced],
+  };
+}
+
+/** Everything that belongs to the object, in the order of deletion. */
+export function everythingOf({ externalId, generation, retiring }: Identity): Retiring[] {
+  const others = retiring.filter(({ id }) => id !== externalId);
+  return externalId === undefined ? others : [...others, { id: externalId, generation, after: '' }];
+}
+
+/** The identity under which the create that was begun is begun anew, with another number. */
+export const renumbered = (identity: Identity, generation: number): Identity => ({
+  ...identity,
+  generation,
+  createKey: randomUUID(),
+});
+
+/** Splits the retiring list into what is due and what is not. */
+export function dueForRetirement(identity: Identity, now: Date) {
+  const isDue = (entry: Retiring) => Date.parse(entry.after) <= now.getTime();
+  return { due: identity.retiring.filter(isDue), later: identity.retiring.filter((entry) => !isDue(entry)) };
+}
+
+/**
+ * What makes a create happen once: a key that is the same for every attempt, and the place in the order of all creates
+ * for this object, whose UID no wipe of annotations and status can change.
+ */
+export function idempotencyOf(object: KubeObject, { generation, createKey }: Identity) {
+  const { uid } = object.metadata;
+  return {
+    idempotencyKey: [uid, generation, createKey].filter((part) => part !== undefined).join('-'),
+    idempotencyPlace: { scope: uid, sequence: generation },
+  } satisfies CreateOptions;
+}
+
+/** The id that an object claims: the one it manages, else the one it is to adopt. */
+export function claimedId(object: KubeObject): string | undefined {
+  return annotation(object, ANNOTATION.externalId) || annotation(object, ANNOTATION.adopt) || undefined;
+}
+
+function readRetiring(value: string | undefined): Retiring[] {
+  if (!value) return [];
+  try {
+    // Edited by hand: what is no entry is lost, but that must not stop the reconcile.
+    const entries = z.array(z.unknown()).parse(JSON.parse(value));
+    return entries.flatMap((entry) => retiringEntry.safeParse(entry).data ?? []).filter(isDated);
+  } catch {
+    return [];
+  }
+}

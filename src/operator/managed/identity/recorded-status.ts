@@ -1,0 +1,158 @@
+/** What the status of every custom resource records, and what its metadata say about the work on it. */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { ANNOTATION, FINALIZER } from '../../contract/names.ts';
+import { CONDITION } from '../../contract/reasons.ts';
+import { condition, findCondition } from '../../kube/conditions.ts';
+import { annotation, type KubeObject } from '../../kube/kube-object.ts';
+import { claimedId, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
+
+/** One Secret or ConfigMap that the spec refers to. */
+export const usedSource = z.object({
+  field: z.string().meta({ description: 'Path of the source in the spec.' }),
+  kind: z.enum(['Secret', 'ConfigMap']).meta({ description: 'Kind of the source: Secret or ConfigMap.' }),
+  name: z.string().meta({ description: 'Name of the Secret or ConfigMap.' }),
+  resourceVersion: z
+    .string()
+    .meta({ description: 'The metadata.resourceVersion of the Secret or ConfigMap when it was read.' }),
+  digest: z.string().meta({ description: 'Keyed digest of the text, which does not reveal it.' }),
+});
+export type UsedSource = z.output<typeof usedSource>;
+
+/** One reference and the id that it was resolved to. */
+export const usedReference = z.object({
+  field: z.string().meta({ description: 'Path of the reference in the spec.' }),
+  id: z.string().meta({ description: 'Id of the referenced resource in the management API.' }),
+});
+export type UsedReference = z.output<typeof usedReference>;
+
+/** What a spec took from elsewhere. */
+export interface UsedInputs {
+  sources: UsedSource[];
+  references: UsedReference[];
+}
+
+/** What settings of another resource belong to is their own id, too. */
+export const usedIds = z.object({ id: z.string().optional(), references: z.array(usedReference).optional() });
+
+export const managedStatus = z.looseObject({
+  id: z.string().optional(),
+  adopted: z.string().optional(),
+  ownerId: z.string().optional(),
+  createGeneration: z.int().optional(),
+  retiring: z.array(retiringEntry).optional(),
+  observedGeneration: z.number().optional(),
+  sources: z.array(usedSource).optional(),
+  references: z.array(usedReference).optional(),
+  lastHandledRotateAt: z.string().optional(),
+  lastHandledReconcileAt: z.string().optional(),
+  conditions: z.array(condition).optional(),
+});
+
+export type ManagedStatus = z.output<typeof managedStatus>;
+
+/** The object's status; an invalid one counts as empty. */
+export function readStatus(object: KubeObject): ManagedStatus {
+  return managedStatus.safeParse(object.status).data ?? {};
+}
+
+/** The identity as the last reconcile that succeeded has shown it in the status; undefined if there was none. */
+export function shownIdentity(object: KubeObject): Identity | undefined {
+  const { id, createGeneration, retiring = [] } = readStatus(object);
+  if (id === undefined || createGeneration === undefined) return undefined;
+  return { externalId: id, generation: createGeneration, createKey: undefined, retiring: retiring.filter(isDated) };
+}
+
+/**
+ * Whether the identity in the annotations can be relied on: `lost` if only the status has one left, `differs` if the two
+ * disagree, as after an edit by hand, and after a crash before the status was written.
+ */
+export function doubtAbout(object: KubeObject): 'none' | 'lost' | 'differs' {
+  const recorded = readIdentity(object);
+  const shown = shownIdentity(object);
+  // Of a first create the API knows whether it is the first.
+  if (!isBegun(recorded)) return shown ? 'lost' : 'none';
+  // Without a status also what is only begun: somebody may have written the generation, in the place of all that was there.
+  return isDeepStrictEqual({ ...recorded, createKey: undefined }, shown) ? 'none' : 'differs';
+}
+
+/** The id in the annotation `adopt` if that came too late: the object has another resource, and not in its place. */
+export function idNotAdopted(object: KubeObject): string | undefined {
+  const { externalId, retiring } = readIdentity(object);
+  const wanted = annotation(object, ANNOTATION.adopt) || undefined;
+  if (externalId === undefined || wanted === undefined || wanted === externalId) return undefined;
+  const wasAdopted = retiring.some(({ id, generation }) => id === wanted && generation === 0);
+  return wasAdopted || readStatus(object).adopted === wanted ? undefined : wanted;
+}
+
+/** With any value but `false`: who writes `yes` wants no work on the object. */
+export function isPaused(object: KubeObject): boolean {
+  const value = annotation(object, ANNOTATION.paused);
+  return value !== undefined && value.toLowerCase() !== 'false';
+}
+
+export function isDeleting(object: KubeObject): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
+}
+
+export function hasFinalizer(object: KubeObject): boolean {
+  return object.metadata.finalizers?.includes(FINALIZER) ?? false;
+}
+
+/** Whether the object could be deleted without its resource, or the one whose creation was begun. */
+export function lacksFinalizer(object: KubeObject): boolean {
+  return isBegun(readIdentity(object)) && !hasFinalizer(object);
+}
+
+/** Deleted as far as this operator goes: somebody else may still hold the object up, for as long as they like. */
+export function isFinalized(object: KubeObject): boolean {
+  return isDeleting(object) && !hasFinalizer(object);
+}
+
+/** Whether the last reconcile of this generation left everything in sync: any difference since is drift. */
+export function wasInSync(status: ManagedStatus, object: KubeObject): boolean {
+  const { generation } = object.metadata;
+  const isTrue = (type: string) =>
+    status.conditions?.some((c) => c.type === type && c.status === 'True' && c.observedGeneration === generation) ??
+    false;
+  return status.observedGeneration === generation && isTrue('Ready') && isTrue('Synced');
+}
+
+export function readyMessage(object: KubeObject): string {
+  return findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.message ?? '';
+}
+
+/**
+ * Whether no reconcile of the object has ever succeeded: what was created for it, without its rules for example, is known to
+ * nobody. Not after a mere loss of the annotations, nor of everything.
+ */
+export function isUnfinished(object: KubeObject): boolean {
+  const { id, conditions = [] } = readStatus(object);
+  const hasFailed = findCondition(conditions, CONDITION.ready)?.status === 'False';
+  return hasFailed && id === undefined && mayAdopt(object) && isBegun(readIdentity(object));
+}
+
+export function isReconcileRequested(object: KubeObject): boolean {
+  return readStatus(object).lastHandledReconcileAt !== annotation(object, ANNOTATION.reconcileRequestedAt);
+}
+
+/** Whether the object has been reconciled in its present form, so that a restart need not repeat it. */
+export function looksSettled(object: KubeObject): boolean {
+  const status = readStatus(object);
+  const { externalId, generation } = readIdentity(object);
+  // They differ after a crash between recording a new identity and writing the status.
+  const recorded = generation > 0 ? externalId : claimedId(object);
+  const ignored = idNotAdopted(object);
+  return (
+    (ignored === undefined || readyMessage(object).includes(ignored)) &&
+    !isDeleting(object) &&
+    !isPaused(object) &&
+    !lacksFinalizer(object) &&
+    status.id !== undefined &&
+    status.id === recorded &&
+    doubtAbout(object) === 'none' &&
+    !isReconcileRequested(object) &&
+    annotation(object, ANNOTATION.rotateRequestedAt) === annotation(object, ANNOTATION.rotateHandledAt) &&
+    wasInSync(status, object)
+  );
+}

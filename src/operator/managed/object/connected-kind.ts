@@ -1,0 +1,130 @@
+/** A declared kind with the clients that its objects need: the management API, Secrets, and the caches of other kinds. */
+import type { Client } from '../../../client/client.ts';
+import { GROUP, VERSION } from '../../contract/names.ts';
+import { REASON } from '../../contract/reasons.ts';
+import type { ResourceType } from '../../kube/kube-api.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import { type Delivery, type External, type Finding, mayExist, type Remote } from '../declaration/external.ts';
+import { inputsOf, isReference, isSource, Reference } from '../declaration/input.ts';
+import type { AnyKind } from '../declaration/kind.ts';
+import type { ManagedSpec } from '../declaration/spec.ts';
+import { NO_TERMS, type SpecTerms } from '../declaration/spec-terms.ts';
+import { claimedId } from '../identity/identity.ts';
+import { readStatus, type UsedReference } from '../identity/recorded-status.ts';
+import { earliest } from '../identity/schedule.ts';
+import { type Inputs, resourceIdOf } from '../knowledge/inputs.ts';
+import type { SecretAccess } from '../secrets/secret-access.ts';
+import { SecretDelivery } from '../secrets/secret-delivery.ts';
+
+export class ConnectedKind {
+  readonly declared: AnyKind;
+  /** The `kind` of its manifests. */
+  readonly name: string;
+  readonly type: ResourceType;
+  readonly external: External<ManagedSpec, Remote>;
+  readonly delivery: Delivery<ManagedSpec, Remote> | undefined;
+  readonly inputs: Inputs;
+  /** Whether its objects are the modules of another resource, their owner. */
+  readonly isAttached: boolean;
+
+  constructor(declared: AnyKind, client: Client, secrets: SecretAccess, inputs: Inputs) {
+    this.declared = declared;
+    this.name = declared.kind;
+    this.type = { group: GROUP, version: VERSION, plural: declared.plural };
+    this.external = declared.external(client);
+    this.delivery =
+      declared.delivery && new SecretDelivery(declared.delivery, secrets, (id) => mayExist(this.external, id));
+    this.inputs = inputs;
+    this.isAttached = declared.owner !== undefined;
+  }
+
+  /**
+   * For modules: whether the owner that the object names has the id, and the object may refer to it.
+   * @param mayNameIds whether its namespace may name resources by their ids, in specs and in annotations
+   */
+  belongsTo(object: KubeObject, id: string, mayNameIds: boolean): boolean {
+    const owner = this.declared.owner?.givenIn(this.membersOf(object));
+    if (!(owner instanceof Reference)) return mayNameIds && owner === id;
+    if (!this.inputs.mayReferTo(this.name, object, owner)) return false;
+    const { namespace = object.metadata.namespace, name } = owner;
+    const target = this.inputs.peer(owner.kind)?.store.get(`${namespace}/${name}`);
+    if (!target) return false;
+    // An owner that was restored without its status does not show its id yet, but its annotations name it.
+    return (resourceIdOf(target) ?? (mayNameIds ? claimedId(target) : undefined)) === id;
+  }
+
+  /** What the object refers to, by name. */
+  referencesIn(object: KubeObject): Reference[] {
+    return inputsOf(this.membersOf(object))
+      .filter(isReference)
+      .map(({ input }) => input);
+  }
+
+  /** The modules that the object declares for its owner, by their names in the API. */
+  modulesIn(object: KubeObject): readonly string[] {
+    const spec = this.membersOf(object);
+    return (spec.managementPolicy === 'Manage' && this.declared.owner?.modulesIn(spec)) || [];
+  }
+
+  /** The spec with values from the caches, and digests of texts; undefined if only a reconcile can resolve it. */
+  comparableSpec(object: KubeObject): ManagedSpec | undefined {
+    const spec = this.specIfValid(object);
+    return spec && this.inputs.fromCaches(this.name, object, spec, readStatus(object).sources ?? []);
+  }
+
+  /** The ids that the object's references stand for now; undefined if one of them cannot be resolved. */
+  referencesOf(object: KubeObject): UsedReference[] | undefined {
+    return this.inputs.referencesOf(this.name, object, this.specIfValid(object));
+  }
+
+  /** In which terms to report what the API says about the object's resource. */
+  termsOf(object: KubeObject): SpecTerms {
+    const sources = inputsOf(this.specIfValid(object)).filter(isSource);
+    return { spec: object.spec, members: this.declared.memberNames ?? NO_TERMS.members, sources };
+  }
+
+  /** Undefined for an invalid spec: the object's own reconcile reports that. */
+  specIfValid(object: KubeObject): ManagedSpec | undefined {
+    return this.declared.spec.safeParse(object.spec ?? {}).data;
+  }
+
+  /** The spec, with invalid members as given: the other members count whatever else is wrong. */
+  membersOf(object: KubeObject): ManagedSpec {
+    return this.specIfValid(object) ?? this.declared.readMembers(object.spec);
+  }
+
+  /** When to look again although nothing reports a change: at the resource's end, or when the service may have changed it. */
+  refreshAt(remote: Remote, now: Date): Date | undefined {
+    const endsIn = this.#msToEnd(remote, now) ?? 0;
+    const end = endsIn > 0 ? new Date(now.getTime() + endsIn) : undefined;
+    return earliest(this.declared.refreshAt?.(remote, now), end);
+  }
+
+  /** When what the resource hands out is to be replaced, for an object in sync. */
+  renewsAt(object: KubeObject, spec: ManagedSpec, remote: Remote, now: Date): Date | undefined {
+    if (spec.managementPolicy !== 'Manage') return undefined;
+    const { due, at } = this.delivery?.renewal(object, spec, remote, now) ?? {};
+    return due ? now : at;
+  }
+
+  /** What Ready says of an expired resource; undefined if it has not expired. */
+  expired(remote: Remote, now: Date): Finding | undefined {
+    const { end } = this.declared;
+    const endsIn = this.#msToEnd(remote, now);
+    if (!end || endsIn === undefined || endsIn > 0) return undefined;
+    const message = `${remote.id} expired at ${end.of(remote)}: ${end.remedy}`;
+    return { status: 'False', reason: REASON.expired, message };
+  }
+
+  /** By the clock of the API, if it is known; undefined if the resource does not expire. */
+  #msToEnd(remote: Remote, now: Date): number | undefined {
+    const at = this.declared.end?.of(remote) ?? undefined;
+    return at === undefined ? undefined : Date.parse(at) - (remote.answeredAt ?? now).getTime();
+  }
+
+  /** Whether, according to the caches, the token is in its Secret, if it is to be; never asks the API server. */
+  looksHeld(object: KubeObject, spec = this.specIfValid(object)): boolean {
+    if (spec?.managementPolicy !== 'Manage') return spec !== undefined;
+    return this.delivery?.looksHeld(object, spec) ?? true;
+  }
+}

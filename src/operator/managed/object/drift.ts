@@ -1,0 +1,122 @@
+/** Drift: whether the API is still as the last reconcile left it. */
+import { CONDITION, REASON } from '../../contract/reasons.ts';
+import { findCondition, sameStatus } from '../../kube/conditions.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { External, Remote } from '../declaration/external.ts';
+import { type AnyKind, ownerIdIn } from '../declaration/kind.ts';
+import type { ManagedSpec } from '../declaration/spec.ts';
+import { claimedId, readIdentity } from '../identity/identity.ts';
+import {
+  isDeleting,
+  isPaused,
+  readStatus,
+  type UsedInputs,
+  type UsedReference,
+  type UsedSource,
+  wasInSync,
+} from '../identity/recorded-status.ts';
+import type { ConnectedKind } from './connected-kind.ts';
+import { observedSynced } from './findings.ts';
+
+/** The part of a kind that a comparison needs. */
+export interface ComparableKind extends Pick<ConnectedKind, 'isAttached' | 'expired' | 'referencesOf'> {
+  declared: Pick<AnyKind, 'describe' | 'owner'>;
+  external: Pick<External<ManagedSpec, Remote>, 'changes'>;
+}
+
+/**
+ * Whether an object needs a closer look after its family was listed.
+ * @param spec undefined if it is invalid, or its inputs are not at hand: the object's own reconcile reports that
+ * @param remotes everything listed, by id
+ */
+export function differs(
+  kind: ComparableKind,
+  spec: ManagedSpec | undefined,
+  object: KubeObject,
+  remotes: ReadonlyMap<string, Remote>,
+): boolean {
+  if (isDeleting(object) || isPaused(object)) return false;
+  // What was in sync had all that it needs, so that something has changed since.
+  if (!spec) return wasInSync(readStatus(object), object);
+  if (isElsewhere(kind, spec, object) || hasMovedOn(kind, object)) return true;
+  if (spec.managementPolicy === 'Observe') return observedDiffers(kind, spec, object, remotes);
+  const { externalId } = readIdentity(object);
+  if (externalId === undefined) return false;
+  const remote = remotes.get(externalId);
+  if (!remote || kind.external.changes(spec, remote).length > 0) return true;
+  if (endsOtherwise(kind, object, remote)) return true;
+  return wasInSync(readStatus(object), object) && describesOtherwise(kind, spec, object, remote);
+}
+
+/** Which of the resources a comparison of the object needs. */
+export function idsCompared(object: KubeObject): string[] {
+  return [readIdentity(object).externalId, claimedId(object), readStatus(object).id].filter((id) => id !== undefined);
+}
+
+/** Whether the spec refers to another owner by now: one that was made anew while nobody worked on the object, perhaps. */
+function isElsewhere(kind: ComparableKind, spec: ManagedSpec, object: KubeObject): boolean {
+  const status = readStatus(object);
+  return kind.isAttached && wasInSync(status, object) && ownerIdIn(kind.declared, spec) !== status.id;
+}
+
+/**
+ * Whether what the object refers to is another by now than its status says: perhaps it follows already, but was ended
+ * before it could say so, and what it referred to before is kept for as long as the status names it.
+ */
+function hasMovedOn(kind: ComparableKind, object: KubeObject): boolean {
+  const status = readStatus(object);
+  // The same spec refers to as much as it did then; most refer to nothing.
+  if (!wasInSync(status, object) || status.references === undefined) return false;
+  const references = kind.referencesOf(object);
+  return references !== undefined && hasNewInputs(object, { sources: [], references });
+}
+
+/** A difference in an object that was in sync was made by somebody else; any other comes from a change of the spec. */
+export function isDrift(object: KubeObject, id: string): boolean {
+  const status = readStatus(object);
+  return status.id === id && wasInSync(status, object);
+}
+
+/** Whether the spec takes another text or another id from elsewhere than at the last reconcile that succeeded. */
+export function hasNewInputs(object: KubeObject, used: UsedInputs | undefined): boolean {
+  const { sources = [], references = [] } = readStatus(object);
+  const isNewText = ({ field, digest }: UsedSource) =>
+    !sources.some((each) => each.field === field && each.digest === digest);
+  const isNewId = ({ field, id }: UsedReference) => !references.some((each) => each.field === field && each.id === id);
+  return used !== undefined && (used.sources.some(isNewText) || used.references.some(isNewId));
+}
+
+/** Whether the status of an object that only observes is out of date, including when the resource is gone. */
+function observedDiffers(
+  kind: ComparableKind,
+  spec: ManagedSpec,
+  object: KubeObject,
+  remotes: ReadonlyMap<string, Remote>,
+): boolean {
+  // What an attached kind observes is in its spec, and not in an annotation.
+  const id = kind.isAttached ? readStatus(object).id : claimedId(object);
+  if (id === undefined) return false;
+  const remote = remotes.get(id);
+  const status = readStatus(object);
+  const synced = findCondition(status.conditions ?? [], CONDITION.synced);
+  if (!remote) return synced?.status === 'True';
+  return (
+    endsOtherwise(kind, object, remote) ||
+    describesOtherwise(kind, spec, object, remote) ||
+    synced?.message !== observedSynced(kind.external.changes(spec, remote)).message
+  );
+}
+
+/** Whether the status shows what the service has since changed. */
+function describesOtherwise(kind: ComparableKind, spec: ManagedSpec, object: KubeObject, remote: Remote): boolean {
+  const status = readStatus(object);
+  const described = Object.entries(kind.declared.describe(spec, remote, object));
+  return described.some(([name, value]) => !sameStatus(status[name], value));
+}
+
+/** Whether the resource has come to its end, or been given more time, since the status was written. */
+function endsOtherwise(kind: ComparableKind, object: KubeObject, remote: Remote): boolean {
+  const ready = findCondition(readStatus(object).conditions ?? [], CONDITION.ready);
+  const isOver = kind.expired(remote, new Date()) !== undefined;
+  return isOver ? ready?.status === 'True' : ready?.reason === REASON.expired;
+}

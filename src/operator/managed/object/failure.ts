@@ -1,0 +1,80 @@
+/** Classifies a failed reconcile: what to tell the user, and whether a retry without a change can help. */
+import { ApiError, ApiUnreachableError } from '../../../client/errors.ts';
+import { REASON, type Reason } from '../../contract/reasons.ts';
+import { KubeError, KubeUnreachableError } from '../../kube/kube-error.ts';
+import { Blocked, Contradiction, StaleObject } from '../declaration/external.ts';
+import { aboutMember, inSpecTerms, NO_TERMS, type SpecTerms } from '../declaration/spec-terms.ts';
+
+export type Failure =
+  /** Somebody else wrote first; retry with the newest version. The message is for when that does not help. */
+  | { kind: 'stale'; reason: Reason; message: string }
+  /** Temporary; the object is no worse than before. */
+  | { kind: 'transient'; reason: Reason; message: string; retryAfterMs?: number | undefined }
+  /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
+  | { kind: 'terminal'; reason: Reason; message: string };
+
+/** @param terms those of the object, for what the API says about it */
+export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
+  if (error instanceof StaleObject) return stale(error, REASON.kubernetesError);
+  if (error instanceof Blocked) return { kind: 'terminal', reason: error.reason, message: error.message };
+  if (error instanceof Contradiction) {
+    return transient(REASON.apiUnavailable, `The management API ${error.message}; retrying`);
+  }
+  if (error instanceof ApiError) return classifyApiError(error, terms);
+  if (error instanceof ApiUnreachableError) {
+    const message =
+      error.answer === undefined
+        ? 'The management API does not respond; retrying'
+        : `The URL of the management API answered ${error.answer}; is that the management API? Retrying`;
+    return transient(REASON.apiUnavailable, message, error.retryAfterMs);
+  }
+  if (error instanceof KubeError) return classifyKubeError(error);
+  if (error instanceof KubeUnreachableError) {
+    return transient(REASON.kubernetesError, 'The Kubernetes API does not respond; retrying');
+  }
+  return transient(REASON.internalError, 'Unexpected error; retrying. See the log of the operator');
+}
+
+function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
+  if (error.transient) {
+    const message =
+      error.status === 429
+        ? 'The management API is limiting requests; retrying'
+        : `The management API is failing (${error.status === 503 ? `${error.code}: ${error.message}` : error.code}); retrying`;
+    return transient(REASON.apiUnavailable, message, error.retryAfterMs);
+  }
+  // Somebody else wrote first, or an earlier write of ours has arrived late.
+  if (error.code === 'PRECONDITION_FAILED') return stale(error, REASON.rejected);
+  const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
+  if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
+    const message = `The management API denies access to the operator's API key: ${error.message}`;
+    return { kind: 'terminal', reason: REASON.accessDenied, message };
+  }
+  return { kind: 'terminal', reason: REASON.rejected, message: explain(error, terms) };
+}
+
+function classifyKubeError(error: KubeError): Failure {
+  // With its namespace, the object is about to be deleted.
+  if (error.isConflict || error.isNotFound || error.isNamespaceTerminating) return stale(error, REASON.kubernetesError);
+  // A 401 is temporary while a token is being replaced and while the API server starts.
+  if (error.code === 401 || error.code === 429 || error.code >= 500) {
+    return transient(REASON.kubernetesError, 'The Kubernetes API is failing; retrying', error.retryAfterMs);
+  }
+  return { kind: 'terminal', reason: REASON.kubernetesError, message: error.message };
+}
+
+function stale({ message }: Error, reason: Reason): Failure {
+  return { kind: 'stale', reason, message };
+}
+
+function transient(reason: Reason, message: string, retryAfterMs?: number) {
+  return { kind: 'transient' as const, reason, message, retryAfterMs };
+}
+
+/** An API error in terms of the custom resource: no request ids, which change every time. */
+export function explain(error: ApiError, terms: SpecTerms = NO_TERMS): string {
+  const fields = Object.entries(error.details)
+    .filter(([name]) => name.startsWith('/'))
+    .map(([pointer, reason]) => aboutMember(pointer, reason, terms));
+  return fields.length > 0 ? fields.join('; ') : inSpecTerms(error.message, terms);
+}

@@ -1,0 +1,212 @@
+/** The object of one reconcile and every write to it. Each write's response replaces the object. */
+import { ANNOTATION, FINALIZER } from '../../contract/names.ts';
+import { type EventReason, REASON } from '../../contract/reasons.ts';
+import { mergeConditions, mergePatch, sameStatus } from '../../kube/conditions.ts';
+import type { EventRecorder } from '../../kube/event-recorder.ts';
+import type { KubeApi } from '../../kube/kube-api.ts';
+import type { KubeEvent } from '../../kube/kube-event.ts';
+import { annotation, type KubeObject } from '../../kube/kube-object.ts';
+import type { WatchCache } from '../../kube/watch-cache.ts';
+import { type Finding, type Remote, type Renewal, StaleObject } from '../declaration/external.ts';
+import { type ManagedSpec, readSpec } from '../declaration/spec.ts';
+import { type Identity, identityAnnotations } from '../identity/identity.ts';
+import { hasFinalizer, readStatus, type UsedInputs } from '../identity/recorded-status.ts';
+import { earliest } from '../identity/schedule.ts';
+import type { Claims } from '../knowledge/claims.ts';
+import type { ReissueBackoff } from '../secrets/reissue-backoff.ts';
+import type { ConnectedKind } from './connected-kind.ts';
+import type { DnsEndpoints } from './dns-endpoint.ts';
+import type { ManagedMetrics } from './metrics.ts';
+import { mustNameNoIds } from './permissions.ts';
+
+/** How the objects of one kind are read, written and reported on. */
+export interface ObjectAccess {
+  kind: ConnectedKind;
+  claims: Claims;
+  kube: KubeApi;
+  /** Stores the response to each write, so that it is never older than our own writes. */
+  cache: WatchCache;
+  eventRecorder: EventRecorder;
+  metrics: ManagedMetrics;
+  /** Whether objects of the namespace may adopt and observe existing resources. */
+  mayAdopt(namespace: string): boolean;
+  /** Whether what is handed out may have the rights of a user, such as the one in whose name the operator works. */
+  mayHandOutUserRights: boolean;
+  reissueBackoff: ReissueBackoff;
+  dnsEndpoints: DnsEndpoints;
+}
+
+/** The result of a reconcile. */
+export interface Outcome {
+  /** The object as last read or written; this version needs no further work. */
+  object: KubeObject;
+  /** Set if there is something to do later without any change: a rotation, a revocation. */
+  requeueAfterMs?: number;
+}
+
+/** Nothing tells when what was refused has become allowed. */
+const REFUSED_RETRY_MS = 60_000;
+
+/** Whether the spec of an object version takes something from elsewhere, if all of that was there. */
+const resolved = new WeakMap<KubeObject, boolean>();
+/** The object versions that were compared with everything that was created for them, if that was asked for. */
+const compared = new WeakSet<KubeObject>();
+
+export class ManagedObject {
+  object: KubeObject;
+  readonly kind: ConnectedKind;
+  readonly claims: Claims;
+  readonly metrics: ManagedMetrics;
+  /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
+  inputs: UsedInputs | undefined;
+  /** What the user should know about that. */
+  remark: string | undefined;
+  /** Why the next create replaces a resource: told once it has succeeded. */
+  replaces: string | undefined;
+  /** Why the next create issues something anew; undefined if an earlier reconcile began it, or it is the first. */
+  reissued: Renewal['cause'] | 'gone' | undefined;
+  readonly #access: ObjectAccess;
+  #isCompared: boolean;
+  #retryAt: Date | undefined;
+  /** True once the object comes from the API server itself, not from a cache. */
+  #isFresh = false;
+
+  constructor(object: KubeObject, access: ObjectAccess) {
+    this.object = object;
+    this.kind = access.kind;
+    this.claims = access.claims;
+    this.metrics = access.metrics;
+    this.#access = access;
+    this.#isCompared = compared.has(object);
+  }
+
+  /** From now on, also when the reconcile fails, the request for a reconcile counts as handled. */
+  noteCompared(): void {
+    this.#isCompared = true;
+    compared.add(this.object);
+  }
+
+  /**
+   * The spec as declared, with what it takes from elsewhere.
+   * @throws Blocked naming every invalid field, and what may not be taken or is not there
+   */
+  async readSpec(): Promise<ManagedSpec> {
+    const declared = readSpec(this.kind.declared.spec, this.object);
+    if (!this.mayAdopt) mustNameNoIds(this.object);
+    const { spec, inputs, remark } = await this.kind.inputs.resolve(this.kind.name, this.object, declared);
+    this.inputs = inputs;
+    this.remark = remark;
+    resolved.set(this.object, inputs !== undefined);
+    return spec;
+  }
+
+  /**
+   * Writes finalizer and identity in one patch.
+   * @throws KubeError (conflict) when the object has changed since it was read
+   */
+  async persist(identity: Identity, more: Record<string, string | null> = {}): Promise<void> {
+    const finalizers = hasFinalizer(this.object)
+      ? {}
+      : { finalizers: [...(this.object.metadata.finalizers ?? []), FINALIZER] };
+    await this.#patchMetadata({ ...finalizers, annotations: { ...identityAnnotations(identity), ...more } });
+  }
+
+  /** Lets Kubernetes delete the object. */
+  async removeFinalizer(): Promise<void> {
+    await this.#patchMetadata({
+      finalizers: this.object.metadata.finalizers?.filter((name) => name !== FINALIZER) ?? [],
+    });
+  }
+
+  /** Writes the status only if that changes it. Undefined findings and undefined members of `about` are removed. */
+  async patchStatus(findings: Record<string, Finding | undefined>, about: Record<string, unknown> = {}): Promise<void> {
+    const { name, namespace, uid, resourceVersion, generation = 0 } = this.object.metadata;
+    const current = readStatus(this.object);
+    const conditions = mergeConditions(current.conditions ?? [], findings, generation, new Date());
+    const requested = annotation(this.object, ANNOTATION.reconcileRequestedAt);
+    const lastHandledReconcileAt = this.#isCompared ? requested : current.lastHandledReconcileAt;
+    const status: Record<string, unknown> = { ...current, ...about, lastHandledReconcileAt, conditions };
+    if (sameStatus(status, current)) return;
+    const body = { metadata: { uid, resourceVersion }, status: mergePatch(current, status) };
+    this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
+  }
+
+  /** Whether the spec takes anything from elsewhere; undefined if no reconcile of this version has found all of that. */
+  get tookInputs(): boolean | undefined {
+    return resolved.get(this.object);
+  }
+
+  get mayAdopt(): boolean {
+    return this.#access.mayAdopt(this.object.metadata.namespace ?? '');
+  }
+
+  get reissueBackoff(): ReissueBackoff {
+    return this.#access.reissueBackoff;
+  }
+
+  get mayHandOutUserRights(): boolean {
+    return this.#access.mayHandOutUserRights;
+  }
+
+  /** Checks that the cached object is the newest. @throws StaleObject if not; the cache then has the newest version */
+  async mustBeNewest(): Promise<void> {
+    if (this.#isFresh) return;
+    const { name, namespace, resourceVersion } = this.object.metadata;
+    this.#replace(await this.#access.kube.get(this.kind.type, name, namespace));
+    if (this.object.metadata.resourceVersion !== resourceVersion) {
+      throw new StaleObject(`${namespace}/${name} was out of date`);
+    }
+  }
+
+  /** Publishes the DNS records of the resource if the spec asks for that; returns what the condition says about it. */
+  async publishDnsRecords(spec: ManagedSpec, remote: Remote): Promise<Finding | undefined> {
+    const { declared } = this.kind;
+    // An object that only observes leaves what it has published as it is.
+    if (!declared.dnsRecords || spec.managementPolicy === 'Observe') return undefined;
+    const finding = await this.#access.dnsEndpoints.ensure(this.object, declared.dnsRecords(spec, remote));
+    if (finding?.reason === REASON.publishRefused) this.retryRefused();
+    return finding;
+  }
+
+  /** Lets the DNSEndpoint outlive the object. */
+  async releaseDnsEndpoint(): Promise<void> {
+    if (this.kind.declared.dnsRecords) await this.#access.dnsEndpoints.release(this.object);
+  }
+
+  /** Records a Kubernetes Event about the object. */
+  recordEvent(type: KubeEvent['type'], reason: EventReason, message: string): void {
+    this.#access.eventRecorder.record(this.object, { type, reason, message });
+  }
+
+  retryRefused(): void {
+    this.retry(new Date(Date.now() + REFUSED_RETRY_MS));
+  }
+
+  /** Has the object reconciled again by then, although the reconcile does not fail. */
+  retry(at: Date): void {
+    this.#retryAt = earliest(this.#retryAt, at);
+  }
+
+  /** When to try again what does not fail the reconcile. */
+  get retryAt(): Date | undefined {
+    return this.#retryAt;
+  }
+
+  outcome(due?: Date): Outcome {
+    if (!due) return { object: this.object };
+    return { object: this.object, requeueAfterMs: Math.max(0, due.getTime() - Date.now()) };
+  }
+
+  async #patchMetadata(metadata: Record<string, unknown>): Promise<void> {
+    const { name, namespace, uid, resourceVersion } = this.object.metadata;
+    const body = { metadata: { ...metadata, uid, resourceVersion } };
+    this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace));
+  }
+
+  #replace(written: KubeObject): void {
+    const { group, version } = this.kind.type;
+    this.object = { ...written, kind: this.kind.name, apiVersion: `${group}/${version}` };
+    this.#isFresh = true;
+    this.#access.cache.observe(this.object);
+  }
+}

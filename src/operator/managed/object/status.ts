@@ -1,0 +1,98 @@
+/** Writing the outcome of a reconcile to the object's status. */
+import { ANNOTATION } from '../../contract/names.ts';
+import { CONDITION, EVENT_REASON, REASON, type Reason } from '../../contract/reasons.ts';
+import { findCondition } from '../../kube/conditions.ts';
+import { annotation, type KubeObject } from '../../kube/kube-object.ts';
+import type { Finding, Remote } from '../declaration/external.ts';
+import { UNRESOLVED_REASONS } from '../declaration/input.ts';
+import type { ManagedSpec } from '../declaration/spec.ts';
+import { identityInStatus, readIdentity } from '../identity/identity.ts';
+import { readStatus, readyMessage } from '../identity/recorded-status.ts';
+import { adoptionIgnored, RESOLVED, withNote } from './findings.ts';
+import type { ManagedObject, Outcome } from './managed-object.ts';
+
+export interface CurrentState {
+  remote: Remote;
+  ready: Finding;
+  synced: Finding;
+  /** When the token is to be replaced. */
+  renewAt?: Date | undefined;
+}
+
+export interface ShownFailure {
+  reason: Reason;
+  message: string;
+  /** For transient failures, which say nothing about the resource itself: an object that was Ready stays Ready. */
+  keepReady: boolean;
+}
+
+export async function writeStatus(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  { remote, ready, synced }: CurrentState,
+): Promise<void> {
+  const { object, kind } = managed;
+  const identity = readIdentity(object);
+  const note = adoptionIgnored(object);
+  const isNews = note !== undefined && !readyMessage(object).includes(note);
+  const dnsPublished = await managed.publishDnsRecords(spec, remote);
+  await managed.patchStatus(
+    {
+      [CONDITION.ready]: withNote(ready, note),
+      [CONDITION.synced]: synced,
+      ...whenResolved(managed.inputs !== undefined),
+      ...kind.declared.conditions?.(spec, remote),
+      [CONDITION.dnsPublished]: dnsPublished,
+    },
+    {
+      id: remote.id,
+      uri: remote.uri,
+      ...(annotation(object, ANNOTATION.adopt) === identity.externalId && { adopted: identity.externalId }),
+      ...identityInStatus(identity, kind.isAttached ? remote.id : undefined),
+      sources: someOf(managed.inputs?.sources),
+      references: someOf(managed.inputs?.references),
+      lastHandledRotateAt: annotation(object, ANNOTATION.rotateHandledAt),
+      ...kind.declared.describe(spec, remote, object),
+      observedGeneration: object.metadata.generation,
+    },
+  );
+  if (isNews) managed.recordEvent('Warning', EVENT_REASON.adoptionIgnored, note);
+}
+
+/** Of a spec that takes nothing from elsewhere, nothing is said. */
+const whenResolved = (takesInputs: boolean) => ({ [CONDITION.referencesResolved]: takesInputs ? RESOLVED : undefined });
+
+const someOf = <T>(list: readonly T[] = []) => (list.length > 0 ? list : undefined);
+
+export async function showPaused(managed: ManagedObject): Promise<Outcome> {
+  const superseded = readIdentity(managed.object).retiring.map(({ id }) => id);
+  const kept = superseded.length === 0 ? '' : `; superseded, and not deleted while paused: ${superseded.join(', ')}`;
+  const message = `Reconciliation is paused by the annotation ${ANNOTATION.paused}; remove it or set it to "false" to resume${kept}`;
+  await managed.patchStatus({ [CONDITION.synced]: { status: 'False', reason: REASON.paused, message } });
+  return managed.outcome();
+}
+
+/**
+ * Shows a failure in the conditions and, if that changed them, in a Kubernetes Event; returns the object as written.
+ */
+export async function showFailure(managed: ManagedObject, failure: ShownFailure): Promise<KubeObject> {
+  const { object } = managed;
+  const about = failure.keepReady ? {} : { observedGeneration: object.metadata.generation };
+  const { tookInputs } = managed;
+  const resolved = tookInputs === undefined ? {} : whenResolved(tookInputs);
+  await managed.patchStatus({ ...resolved, ...failureFindings(object, failure) }, about);
+  const isNews = managed.object !== object;
+  if (isNews) managed.recordEvent('Warning', failure.reason, failure.message);
+  return managed.object;
+}
+
+/** What the conditions say about the failure. */
+export function failureFindings(object: KubeObject, failure: ShownFailure): Record<string, Finding> {
+  const { reason, message } = failure;
+  const finding = withNote({ status: 'False', reason, message }, adoptionIgnored(object));
+  const wasReady = findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.status === 'True';
+  if (failure.keepReady && wasReady) return { [CONDITION.synced]: finding };
+  const isUnresolved = UNRESOLVED_REASONS.includes(reason);
+  const resolved = isUnresolved ? { [CONDITION.referencesResolved]: finding } : {};
+  return { [CONDITION.ready]: finding, [CONDITION.synced]: finding, ...resolved };
+}

@@ -1,0 +1,45 @@
+/** When to replace what ends at a known time, such as a certificate. Pure. */
+import { parseDuration } from '../../../settings/duration.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { Renewal } from '../declaration/external.ts';
+import { rotationRequest } from './rotation.ts';
+
+/** From its issue to its end, in RFC 3339, by the clock of the API. */
+export interface Term {
+  from: string;
+  until: string;
+}
+
+const RENEW_BEFORE_MS = 30 * 24 * 3_600_000;
+/** Of the term, at most: what is new must not be due at once. */
+const LARGEST_PART = 1 / 3;
+
+/** When it is replaced: so long before its end, but not in the first two thirds of its term. */
+export function reissueTime({ from, until }: Term, renewBefore: string | undefined): Date {
+  const [start, end] = [Date.parse(from), Date.parse(until)];
+  const wanted = renewBefore === undefined ? RENEW_BEFORE_MS : parseDuration(renewBefore);
+  return new Date(end - Math.min(wanted, Math.max(0, end - start) * LARGEST_PART));
+}
+
+/**
+ * Whether it must be replaced now, by request or since it ends soon, and otherwise when.
+ * @param term.at when it is due, by the clock of the API; undefined if never
+ * @param term.seenAt when it was seen, by the same clock; undefined if the API did not say
+ */
+export function decideReissue(
+  object: KubeObject,
+  what: string,
+  { at, until, seenAt }: { at: Date | undefined; until: string; seenAt: Date | undefined },
+  now: Date,
+): { due?: Renewal; at?: Date } {
+  const request = rotationRequest(object);
+  if (request !== undefined) {
+    const message = `Another ${what} was requested (${request})`;
+    return { due: { cause: 'requested', overlapMs: 0, message } };
+  }
+  if (!at) return {};
+  const leftMs = at.getTime() - (seenAt ?? now).getTime();
+  if (leftMs > 0) return { at: new Date(now.getTime() + leftMs) };
+  const message = `The ${what} ends at ${until}; issuing another`;
+  return { due: { cause: 'expiring', overlapMs: 0, message } };
+}

@@ -1,0 +1,50 @@
+/** Adopting an existing resource, which an annotation names. */
+import { ANNOTATION } from '../../contract/names.ts';
+import { EVENT_REASON, REASON } from '../../contract/reasons.ts';
+import { annotation, type KubeObject } from '../../kube/kube-object.ts';
+import { Blocked, mustBeChangeable } from '../declaration/external.ts';
+import type { ManagedSpec } from '../declaration/spec.ts';
+import { isBegun, mayAdopt, readIdentity } from '../identity/identity.ts';
+import { adoptedIdentity } from '../identity/recovered-identity.ts';
+import type { ManagedObject } from '../object/managed-object.ts';
+import { observeVisible } from '../object/not-found.ts';
+import { rotationHandled } from '../secrets/rotation.ts';
+
+const CORRECT_OR_REMOVE = 'correct the annotation, or remove it to have a new one created';
+
+/** @throws Blocked when the resource does not exist, or differs from the spec in an immutable field */
+export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
+  const id = idToAdopt(managed.object);
+  if (id === undefined) return;
+  mustBeId(managed, id);
+  const { external } = managed.kind;
+  const remote = await observeVisible(managed, { id, generation: 0 });
+  if (!remote) {
+    // Perhaps it was adopted once, and the object creates the resource that replaces it.
+    if (isBegun(readIdentity(managed.object))) return;
+    const message = `${id}, named by the annotation ${ANNOTATION.adopt}, does not exist: ${CORRECT_OR_REMOVE}`;
+    throw new Blocked(REASON.externalNotFound, message);
+  }
+  // Checked before adopting: the remedy is to delete the object, which must not delete a resource that it does not own.
+  mustBeChangeable(external, spec, remote);
+  await managed.mustBeNewest();
+  // An object that looks new may be one that has lost everything.
+  const scope = await external.closeScope(managed.object.metadata.uid);
+  await managed.persist(adoptedIdentity(id, scope, new Date()), rotationHandled(managed.object));
+  managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);
+}
+
+/** @throws Blocked when no resource of the kind can have the id that the annotation names */
+export function mustBeId({ kind }: ManagedObject, id: string): void {
+  if (kind.external.isId(id)) return;
+  const what = `is not an id for the kind ${kind.name} (${kind.external.idPrefix}…)`;
+  throw new Blocked(
+    REASON.externalNotFound,
+    `${id}, named by the annotation ${ANNOTATION.adopt}, ${what}: ${CORRECT_OR_REMOVE}`,
+  );
+}
+
+/** The id that the object is to adopt; undefined without one, and once the object has a resource. */
+export function idToAdopt(object: KubeObject): string | undefined {
+  return mayAdopt(object) ? annotation(object, ANNOTATION.adopt) || undefined : undefined;
+}

@@ -1,0 +1,70 @@
+/** Which resource the modules of an object belong to, as its annotations and its status record it. */
+import type { KubeObject } from '../../kube/kube-object.ts';
+import { readPolicies } from '../declaration/spec.ts';
+import { type Identity, identityInStatus, readIdentity } from '../identity/identity.ts';
+import { hasFinalizer, isDeleting, readStatus, shownIdentity } from '../identity/recorded-status.ts';
+import { resourceIdOf } from '../knowledge/inputs.ts';
+import type { ManagedObject } from '../object/managed-object.ts';
+import { mayRetire } from '../object/rivals.ts';
+
+/** Records the owner in the annotations, which claims its modules, and the owner before it as superseded. */
+export async function ensureAttachedTo(managed: ManagedObject, ownerId: string): Promise<void> {
+  const { object } = managed;
+  const recorded = readIdentity(object);
+  if (recorded.externalId === ownerId && !isListed(recorded, ownerId) && hasFinalizer(object)) return;
+  // A stale cache could hold an owner that has been superseded since.
+  await managed.mustBeNewest();
+  const superseded = supersededBy(ownerId, recorded, new Date());
+  const retiring = superseded.filter(({ id }) => mayRetire(managed, id, NOTHING_CREATED));
+  await managed.persist({ externalId: ownerId, generation: 0, createKey: undefined, retiring });
+}
+
+const NOTHING_CREATED = { resources: [], nextSequence: 1 };
+
+const isListed = ({ retiring }: Identity, id: string) => retiring.some((entry) => entry.id === id);
+
+/** The list of superseded owners once the object belongs to another owner, which is taken off the list. */
+export function supersededBy(ownerId: string, { externalId, retiring }: Identity, now: Date): Identity['retiring'] {
+  const before = externalId === undefined ? [] : [{ id: externalId, generation: 0, after: now.toISOString() }];
+  const others = retiring.filter(({ id }) => id !== externalId);
+  return [...others, ...before].filter(({ id }) => id !== ownerId);
+}
+
+/**
+ * Records the owner in the status, too, before any modules are set there. From then on the object manages them. Annotations
+ * alone would not do: somebody may edit them, and the operator would delete modules that the object has never set.
+ */
+export async function ensureOwnerShown(managed: ManagedObject): Promise<void> {
+  const identity = readIdentity(managed.object);
+  const before = shownIdentity(managed.object)?.externalId;
+  if (before === identity.externalId) return;
+  const shown = { id: identity.externalId, ...identityInStatus(identity) };
+  // Without observedGeneration: what the new owner has is not drift.
+  await managed.patchStatus({}, before === undefined ? shown : { ...shown, observedGeneration: undefined });
+}
+
+/** Shows the owner again after a restore, which loses the status. Must come before a failure is shown there. */
+export async function restoreOwnerShown(managed: ManagedObject): Promise<void> {
+  const { object, claims } = managed;
+  const { externalId } = readIdentity(object);
+  if (externalId === undefined || readStatus(object).conditions || shownIdentity(object)) return;
+  const isBelieved = managed.mayAdopt || claims.isClaimedBy(object, externalId);
+  if (isBelieved && !claims.rivalOf(object)) await ensureOwnerShown(managed);
+}
+
+/**
+ * Whether the modules are deleted together with their owner, the route or edge that they belong to. They guard it until
+ * then: deleted first, they would leave a protected route open to everybody for its last moments.
+ */
+export function goesWithOwner({ kind, object }: ManagedObject, ownerId: string): boolean {
+  if (!kind.isAttached) return false;
+  return kind.inputs.targetsOf(kind.name, object).some((owner) => {
+    if (readIdentity(owner).retiring.some(({ id }) => id === ownerId)) return true;
+    return resourceIdOf(owner) === ownerId && isDeleting(owner) && isDeletedWithObject(owner);
+  });
+}
+
+function isDeletedWithObject(object: KubeObject): boolean {
+  const { managementPolicy, deletionPolicy } = readPolicies(object);
+  return managementPolicy === 'Manage' && deletionPolicy === 'Delete';
+}

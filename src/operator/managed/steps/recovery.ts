@@ -1,0 +1,64 @@
+/**
+ * Finding what belongs to an object whose annotations were lost or edited. The API knows everything that was created in
+ * the object's scope, which follows from its UID alone.
+ */
+import { EVENT_REASON } from '../../contract/reasons.ts';
+import { type Identity, knows, nextGeneration, readIdentity } from '../identity/identity.ts';
+import { doubtAbout, isReconcileRequested, shownIdentity } from '../identity/recorded-status.ts';
+import { isSound, namesOnlyOwn, onlyOwn, recoveredIdentity } from '../identity/recovered-identity.ts';
+import type { ManagedObject } from '../object/managed-object.ts';
+import { requireAdoptionGrant } from '../object/permissions.ts';
+import { mayRetire } from '../object/rivals.ts';
+import { rotationRestored } from '../secrets/rotation.ts';
+
+/** Restores an identity that was lost or edited. A requested reconcile always compares it with what the API knows. */
+export async function ensureIdentity(managed: ManagedObject): Promise<void> {
+  await compareIdentity(managed);
+  managed.noteCompared();
+}
+
+async function compareIdentity(managed: ManagedObject): Promise<void> {
+  const { object, kind } = managed;
+  const doubt = doubtAbout(object);
+  if (doubt === 'none' && !isReconcileRequested(object)) return;
+  if (doubt !== 'lost') {
+    const scope = await kind.external.scope(object.metadata.uid);
+    const recorded = readIdentity(object);
+    // Attached objects create nothing: their annotations name the owner that the spec refers to.
+    const isAdoption = !managed.mayAdopt && !kind.isAttached;
+    if (isAdoption && !namesOnlyOwn(recorded, shownIdentity(object), scope)) requireAdoptionGrant(managed);
+    const isListedRightly = recorded.retiring.every(({ id }) => mayRetire(managed, id, scope));
+    if (isListedRightly && isSound(recorded, shownIdentity(object), scope)) return;
+  }
+  await recoverIdentity(managed);
+}
+
+/** Ends all creates that have begun for the object, and records what they made, or else the next generation. */
+export async function recoverIdentity(managed: ManagedObject): Promise<void> {
+  // The cache may be stale, and the annotations be there.
+  await managed.mustBeNewest();
+  const recorded = readIdentity(managed.object);
+  const recovered = await closeCreates(managed);
+  const identity = recovered.externalId === undefined ? nextGeneration(recovered) : recovered;
+  await managed.persist(identity, rotationRestored(managed.object));
+  for (const { id } of recorded.retiring.filter((entry) => !knows(identity, entry.id))) {
+    const message = `${id} is not this object's resource; it is not deleted`;
+    managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);
+  }
+  if (recorded.externalId === undefined || recorded.externalId === identity.externalId) return;
+  const message = `${recorded.externalId} is not this object's resource; restored ${identity.externalId ?? 'none'}`;
+  managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);
+}
+
+/** Ends all creates that have begun for the object; returns what belongs to it then. */
+export async function closeCreates(managed: ManagedObject): Promise<Identity> {
+  const { object, kind } = managed;
+  const scope = await kind.external.closeScope(object.metadata.uid);
+  // Read after the creates are closed: one of them may just have stored its token.
+  const stored = (await kind.delivery?.stored(object)) ?? [];
+  const shown = shownIdentity(object);
+  const named = readIdentity(object);
+  const recorded = managed.mayAdopt ? named : onlyOwn(named, shown, scope);
+  const identity = recoveredIdentity(recorded, shown, scope, stored, new Date());
+  return { ...identity, retiring: identity.retiring.filter(({ id }) => mayRetire(managed, id, scope)) };
+}

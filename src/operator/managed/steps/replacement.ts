@@ -1,0 +1,156 @@
+/**
+ * Whether the recorded resource can stay. If not, the identity is changed so that the next create replaces it, or so that
+ * a replacement is rolled back.
+ */
+import { EVENT_REASON } from '../../contract/reasons.ts';
+import type { Delivery, Remote, Renewal } from '../declaration/external.ts';
+import type { ManagedSpec } from '../declaration/spec.ts';
+import { everythingOf, knows, nextGeneration, readIdentity } from '../identity/identity.ts';
+import { specPaths } from '../object/findings.ts';
+import type { ManagedObject } from '../object/managed-object.ts';
+import { observeVisible } from '../object/not-found.ts';
+import { isRotationBegun, rotationHandled } from '../secrets/rotation.ts';
+import { closeCreates } from './recovery.ts';
+
+export interface FoundRemote {
+  remote: Remote;
+  /** Whether what it hands out is in the Secret; always true for kinds that hand out nothing. */
+  isHeld: boolean;
+}
+
+/** Undefined if there is no resource, or it has to be replaced; the identity then says what to create. */
+export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
+  const { delivery } = managed.kind;
+  const { externalId, generation } = readIdentity(managed.object);
+  if (externalId === undefined) return findRolledBack(managed, spec);
+  const remote = await observeVisible(managed, { id: externalId, generation });
+  if (!remote) return recreate(managed, externalId);
+  const changed = changedForGood(managed, spec, remote);
+  if (changed) return (await findRolledBack(managed, spec)) ?? supersede(managed, spec, remote, changed);
+  const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
+  if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
+  const held = delivery ? await delivery.deliver(managed, spec, remote) : 'held';
+  // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
+  if (delivery && held === 'lost' && generation > 0) return reissue(managed, spec, remote, delivery);
+  return { remote, isHeld: held === 'held' };
+}
+
+async function reissue(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  remote: Remote,
+  delivery: Delivery<ManagedSpec, Remote>,
+): Promise<FoundRemote | undefined> {
+  const { uid } = managed.object.metadata;
+  const pauseUntil = managed.reissueBackoff.pauseUntil(uid, new Date());
+  if (pauseUntil) {
+    managed.retry(pauseUntil);
+    return { remote, isHeld: false };
+  }
+  await supersede(managed, spec, remote, lost(delivery));
+  managed.reissueBackoff.reissued(uid, new Date());
+  return undefined;
+}
+
+async function findRolledBack(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
+  return (await rollBack(managed, spec)) ? findRemote(managed, spec) : undefined;
+}
+
+/**
+ * Makes a superseded resource current again if the spec asks for it again; false if there is none. A route that was to move
+ * keeps its place until its successor serves. If the move is put back, the API would refuse a new route in that place.
+ */
+export async function rollBack(managed: ManagedObject, spec: ManagedSpec): Promise<boolean> {
+  const { kind, object } = managed;
+  // A one-time token was superseded for its own sake, and so was anything that a rotation was requested for.
+  if (kind.delivery?.handout.isOneTime || isRotationBegun(object)) return false;
+  const { externalId: successor, retiring } = readIdentity(object);
+  // The last one was in use last.
+  for (const { id } of retiring.toReversed()) {
+    const remote = await kind.external.observe(id);
+    if (remote && fits(managed, spec, remote)) return makeCurrent(managed, id, successor);
+    if (remote && successor === undefined) managed.replaces ??= `A new resource replaces ${id}`;
+  }
+  return false;
+}
+
+function fits({ kind, object }: ManagedObject, spec: ManagedSpec, remote: Remote): boolean {
+  if (kind.external.immutableChanges(spec, remote).length > 0) return false;
+  return kind.delivery?.renewal(object, spec, remote, new Date()).due === undefined;
+}
+
+async function makeCurrent(managed: ManagedObject, id: string, successor: string | undefined): Promise<boolean> {
+  await managed.mustBeNewest();
+  // The create of a successor may have taken effect, or may do so later.
+  const identity = await closeCreates(managed);
+  if (!knows(identity, id)) return false;
+  const entries = everythingOf(identity);
+  const isAdopted = entries.some((entry) => entry.id === id && entry.generation === 0);
+  const now = new Date().toISOString();
+  const others = entries.filter((entry) => entry.id !== id);
+  await managed.persist({
+    externalId: id,
+    generation: isAdopted ? 0 : identity.generation,
+    createKey: undefined,
+    retiring: others.map((entry) => ({ ...entry, after: entry.after || now })),
+  });
+  if (successor === undefined) return true;
+  const message = `The spec asks for ${id} again, which takes the place of ${successor}`;
+  managed.recordEvent('Normal', EVENT_REASON.replaced, message);
+  return true;
+}
+
+/**
+ * The recorded resource no longer exists. A stale replica of the API may say so of one that does exist, so it is deleted all
+ * the same once it has a successor.
+ */
+async function recreate(managed: ManagedObject, id: string): Promise<undefined> {
+  const next = nextGeneration(readIdentity(managed.object), { id, after: new Date() });
+  await managed.persist(next, asRotated(managed));
+  managed.reissued = 'gone';
+  managed.recordEvent('Warning', EVENT_REASON.recreated, `${id} no longer exists; creating a new one`);
+}
+
+/** Makes the next create replace the resource, and records when the current one is to be deleted. */
+export async function supersede(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  remote: Remote,
+  renewal: Renewal,
+): Promise<undefined> {
+  await mustBeDeliverable(managed, spec);
+  const after = new Date(Date.now() + renewal.overlapMs);
+  const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
+  await managed.persist(next, asRotated(managed));
+  const isOneTime = managed.kind.delivery?.handout.isOneTime;
+  if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);
+  else if (renewal.cause === 'changed' || !isOneTime) managed.replaces = renewal.message;
+  else managed.recordEvent('Normal', EVENT_REASON.tokenRotated, renewal.message);
+  managed.reissued = renewal.cause;
+}
+
+/** Why a new resource has to replace this one; undefined if it can stay. */
+export function changedForGood({ kind }: ManagedObject, spec: ManagedSpec, remote: Remote): Renewal | undefined {
+  const changes = kind.external.replacingChanges(spec, remote);
+  if (changes.length === 0) return undefined;
+  const message = `${specPaths(changes)} changed, which ${remote.id} cannot take: a new resource replaces it`;
+  return { cause: 'changed', overlapMs: 0, message };
+}
+
+/** Any new resource answers a requested rotation: rotating right after it would only revoke a fresh token. */
+const asRotated = ({ kind, object }: ManagedObject) => (kind.delivery ? rotationHandled(object) : {});
+
+/**
+ * Ensures that the Secret can be written before a token is issued. A lost Secret may be the first sign that the object or its
+ * namespace is being deleted.
+ */
+export async function mustBeDeliverable(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
+  await managed.mustBeNewest();
+  await managed.kind.delivery?.prepare(managed.object, spec);
+}
+
+/** The renewal of a one-time value that is no longer stored. */
+export function lost({ handout }: Pick<Delivery<never, never>, 'handout'>): Renewal {
+  const message = `The ${handout.what} is no longer in its Secret; issuing a new one and revoking the old one`;
+  return { cause: 'lost', overlapMs: 0, message };
+}

@@ -1,0 +1,58 @@
+/** Making the remote resource match the spec. */
+import { EVENT_REASON } from '../../contract/reasons.ts';
+import { mustBeChangeable, type Remote } from '../declaration/external.ts';
+import type { ManagedSpec } from '../declaration/spec.ts';
+import { readIdentity } from '../identity/identity.ts';
+import { hasNewInputs, isDrift } from '../object/drift.ts';
+import {
+  available,
+  driftCorrected,
+  specPaths,
+  tokenLostAgain,
+  tokenUnavailable,
+  UP_TO_DATE,
+  unchanged,
+} from '../object/findings.ts';
+import type { ManagedObject } from '../object/managed-object.ts';
+import type { CurrentState } from '../object/status.ts';
+import { guarded } from './guarding.ts';
+import type { FoundRemote } from './replacement.ts';
+
+export async function ensureUpToDate(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  { remote, isHeld }: FoundRemote,
+): Promise<CurrentState> {
+  const { external, delivery } = managed.kind;
+  const isUnavailable = delivery !== undefined && !isHeld;
+  const unavailable = readIdentity(managed.object).generation > 0 ? tokenLostAgain : tokenUnavailable;
+  const { spec: allowed, waiting } = await guarded(managed, spec, remote);
+  const readyOf = (newest: Remote) =>
+    waiting ??
+    managed.kind.expired(newest, new Date()) ??
+    (isUnavailable ? unavailable(newest.id, delivery.handout) : available(newest));
+  const renewAt = delivery?.renewal(managed.object, spec, remote, new Date()).at;
+  const changes = external.changes(allowed, remote);
+  if (changes.length === 0) {
+    return { remote, ready: readyOf(remote), synced: waiting ?? unchanged(managed.object), renewAt };
+  }
+  mustBeChangeable(external, allowed, remote);
+  // What differs may be the work of another process, for an object that is newer than this one, or gone.
+  await managed.mustBeNewest();
+  const updated = await external.update(remote, allowed);
+  const synced = reportUpdate(managed, remote, specPaths(changes));
+  return { remote: updated, ready: readyOf(updated), synced: waiting ?? synced, renewAt };
+}
+
+/** Reports an update as drift if the last reconcile had left the resource in sync. */
+function reportUpdate(managed: ManagedObject, remote: Remote, fields: string) {
+  const { object, inputs } = managed;
+  if (!isDrift(object, remote.id) || hasNewInputs(object, inputs)) {
+    managed.recordEvent('Normal', EVENT_REASON.updated, `Updated ${fields} of ${remote.id}`);
+    return UP_TO_DATE;
+  }
+  const synced = driftCorrected(remote, fields);
+  managed.metrics.driftCorrected.inc({ kind: managed.kind.name });
+  managed.recordEvent('Warning', EVENT_REASON.driftCorrected, synced.message);
+  return synced;
+}

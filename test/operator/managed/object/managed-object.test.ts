@@ -1,0 +1,184 @@
+/** What a reconcile writes of its object, and what it knows of it then. */
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ANNOTATION, FINALIZER } from '../../../../src/operator/contract/names.ts';
+import { slim } from '../../../../src/operator/kube/watch-cache.ts';
+import { type Finding, StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
+import { refTo } from '../../../../src/operator/managed/declaration/input-schemas.ts';
+import { managedSpec } from '../../../../src/operator/managed/declaration/spec.ts';
+import { ManagedObject } from '../../../../src/operator/managed/object/managed-object.ts';
+import { condition, object } from '../../objects.ts';
+import { cluster, deletionTimestamp, policy } from '../knowledge/cluster.ts';
+import { managing } from '../managing.ts';
+import { NAMESPACE, SAMPLE } from '../placing.ts';
+
+const PATH = `/apis/tests.tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/samples/a`;
+const KEY = `${NAMESPACE}/a`;
+const identity = { externalId: 'ipp_1', generation: 2, createKey: 'k', retiring: [] };
+const found: Finding = { status: 'True', reason: 'Available', message: 'm' };
+
+describe('the identity of an object', () => {
+  test.each([
+    ['with our finalizer', undefined, [FINALIZER]],
+    ['with our finalizer beside those of others', ['other'], ['other', FINALIZER]],
+    ['with our finalizer once', [FINALIZER, 'other'], [FINALIZER, 'other']],
+  ])('is recorded %s', async (_, finalizers, expected) => {
+    const {
+      managed,
+      stored,
+      access,
+      cluster: api,
+    } = await managing(object({ metadata: { ...(finalizers && { finalizers }) } }));
+    await managed.persist(identity, { [ANNOTATION.rotateHandledAt]: 't' });
+    const now = await stored();
+    expect(now.metadata).toMatchObject({
+      finalizers: expected,
+      annotations: {
+        [ANNOTATION.externalId]: 'ipp_1',
+        [ANNOTATION.createGeneration]: '2',
+        [ANNOTATION.createKey]: 'k',
+        [ANNOTATION.rotateHandledAt]: 't',
+      },
+    });
+    expect(managed.object).toEqual(now);
+    expect(access.cache.store.get(KEY)).toEqual(slim(now));
+    expect(api.writes()).toEqual([`PATCH ${PATH}`]);
+  });
+
+  test('is not recorded where the object has changed since it was read', async () => {
+    const { managed, stored } = await managing(object(), { isOutdated: true });
+    const newer = await stored();
+    await expect(managed.persist(identity)).rejects.toMatchObject({ code: 409 });
+    expect(await stored()).toEqual(newer);
+  });
+});
+
+test('an object that is let go keeps the finalizers of others', async () => {
+  const { managed, stored } = await managing(object({ metadata: { finalizers: [FINALIZER, 'other'] } }));
+  await managed.removeFinalizer();
+  expect((await stored()).metadata.finalizers).toEqual(['other']);
+  expect(managed.object).toEqual(await stored());
+});
+
+describe('a status', () => {
+  const before = { id: 'ipp_1', uri: 'u', conditions: [condition('Ready', 'False'), condition('Synced', 'True')] };
+
+  test('is written where it says something new, and keeps the rest', async () => {
+    const { managed, stored, cluster: api } = await managing(object({ metadata: { generation: 3 }, status: before }));
+    await managed.patchStatus({ Ready: found, Synced: undefined }, { uri: undefined, hostname: 'h' });
+    expect((await stored()).status).toEqual({
+      id: 'ipp_1',
+      hostname: 'h',
+      conditions: [{ type: 'Ready', ...found, observedGeneration: 3, lastTransitionTime: expect.any(String) }],
+    });
+    expect(api.writes()).toEqual([`PATCH ${PATH}/status`]);
+    expect(managed.object).toEqual(await stored());
+  });
+
+  test('that would say the same is not written', async () => {
+    const { managed, cluster: api } = await managing(object({ status: before }));
+    await managed.patchStatus({}, { uri: 'u', hostname: undefined });
+    expect(api.writes()).toEqual([]);
+  });
+
+  test('shows a request for a reconcile as handled once that version was compared, by whichever reconcile', async () => {
+    const of = object({ status: { lastHandledReconcileAt: 's' } }, { reconcileRequestedAt: 't' });
+    const { managed, stored, access } = await managing(of);
+    await managed.patchStatus({}, { uri: 'u' });
+    expect((await stored()).status).toMatchObject({ lastHandledReconcileAt: 's' });
+    const again = await managing(of);
+    again.managed.noteCompared();
+    const next = new ManagedObject(again.managed.object, again.access);
+    await next.patchStatus({});
+    expect((await again.stored()).status).toMatchObject({ lastHandledReconcileAt: 't' });
+    expect(access.cache.store.get(KEY)?.status).toMatchObject({ lastHandledReconcileAt: 's' });
+  });
+});
+
+describe('a spec', () => {
+  const ref = refTo([{ title: 'IPPolicy', prefix: 'ipp' }], 'Another.', { isImmutable: true });
+  const kind = { spec: z.object({ ...managedSpec, ref }) };
+
+  test('is resolved, and what it took from elsewhere is known then', async () => {
+    const inputs = cluster({ IPPolicy: [policy('office', 'ipp_9', { namespace: NAMESPACE, deletionTimestamp })] });
+    const references = [{ field: 'spec.ref', id: 'ipp_9' }];
+    const of = object({ spec: { ref: { name: 'office' } }, status: { references } });
+    const { managed } = await managing(of, { kind, inputs });
+    expect(managed.tookInputs).toBeUndefined();
+    expect(await managed.readSpec()).toMatchObject({ managementPolicy: 'Manage', ref: 'ipp_9' });
+    expect(managed.inputs).toEqual({ sources: [], references });
+    expect(managed.remark).toContain(`IPPolicy ${NAMESPACE}/office is being deleted`);
+    expect(managed.tookInputs).toBe(true);
+  });
+
+  test('that takes nothing from elsewhere is known to', async () => {
+    const { managed } = await managing(object());
+    await managed.readSpec();
+    expect([managed.inputs, managed.tookInputs]).toEqual([undefined, false]);
+  });
+
+  test('may name something by its id only where that may be adopted', async () => {
+    const of = object({ spec: { ownerId: 'usr_1' } });
+    const may = await managing(of, { access: { mayAdopt: (namespace) => namespace === NAMESPACE } });
+    await expect(may.managed.readSpec()).resolves.toMatchObject({ managementPolicy: 'Manage' });
+    const mayNot = await managing(of, { access: { mayAdopt: () => false } });
+    await expect(mayNot.managed.readSpec()).rejects.toMatchObject({ reason: 'AccessDenied' });
+  });
+});
+
+describe('an object from a cache', () => {
+  const gets = (asked: string[]) => asked.filter((line) => line === `GET ${PATH}`).length;
+
+  test('is known to be the newest once it was read', async () => {
+    const { managed, cluster: api } = await managing(object());
+    await managed.mustBeNewest();
+    await managed.mustBeNewest();
+    expect(gets(api.asked())).toBe(1);
+  });
+
+  test('is known to be the newest once it was written', async () => {
+    const { managed, cluster: api } = await managing(object());
+    await managed.persist(identity);
+    await managed.mustBeNewest();
+    expect(gets(api.asked())).toBe(0);
+  });
+
+  test('that is out of date is refused, and the cache has the newest then, with what lists lack', async () => {
+    const { kind: _, apiVersion: __, ...listed } = object();
+    const { managed, access, stored } = await managing(listed, { isOutdated: true });
+    await expect(managed.mustBeNewest()).rejects.toBeInstanceOf(StaleObject);
+    expect(managed.object).toEqual(await stored());
+    expect(managed.object.kind).toBe(SAMPLE.kind);
+    expect(access.cache.store.get(KEY)).toEqual(slim(managed.object));
+  });
+});
+
+describe('the work on an object', () => {
+  const now = () => Date.now();
+  const HOUR = 3_600_000;
+
+  test('is planned for the first of all times', async () => {
+    const { managed } = await managing(object());
+    expect(managed.retryAt).toBeUndefined();
+    const [first, last] = [new Date(now() + HOUR), new Date(now() + 2 * HOUR)];
+    managed.retry(last);
+    managed.retry(first);
+    managed.retry(last);
+    expect(managed.retryAt).toBe(first);
+  });
+
+  test('that was refused is not tried again at once', async () => {
+    const { managed } = await managing(object());
+    managed.retryRefused();
+    expect(Number(managed.retryAt)).toBeGreaterThan(now());
+  });
+
+  test('that is due is put off no further, and what is not due is', async () => {
+    const { managed } = await managing(object());
+    expect(managed.outcome()).toEqual({ object: managed.object });
+    expect(managed.outcome(new Date(now() - HOUR))).toEqual({ object: managed.object, requeueAfterMs: 0 });
+    const { requeueAfterMs } = managed.outcome(new Date(now() + 24 * HOUR));
+    expect(requeueAfterMs).toBeGreaterThan(HOUR);
+    expect(requeueAfterMs).toBeLessThanOrEqual(24 * HOUR);
+  });
+});

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { REASON } from '../../../../src/operator/contract/reasons.ts';
+import { condition as kubeCondition } from '../../../../src/operator/kube/conditions.ts';
+import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
+import { available, UP_TO_DATE } from '../../../../src/operator/managed/object/findings.ts';
+import {
+  failureFindings,
+  showFailure,
+  showPaused,
+  writeStatus,
+} from '../../../../src/operator/managed/object/status.ts';
+import { condition, object } from '../../objects.ts';
+import { managing } from '../managing.ts';
+import { modulesOf } from '../things.ts';
+
+const failure = { reason: REASON.apiUnavailable, message: 'no answer' };
+const ready = object({ status: { conditions: [condition('Ready', 'True')] } });
+const unready = object({ status: { conditions: [condition('Ready', 'False')] } });
+
+test.each([
+  ['both conditions, of one that only a change can mend', ready, false, ['Ready', 'Synced']],
+  ['that it is not in sync, of passing trouble', ready, true, ['Synced']],
+  ['both, of passing trouble when it was not ready', unready, true, ['Ready', 'Synced']],
+  ['both, of passing trouble before it ever was', object(), true, ['Ready', 'Synced']],
+])('a failure shows in %s', (_, of, keepReady, expected) => {
+  const findings = failureFindings(of, { ...failure, keepReady });
+  expect(Object.keys(findings)).toEqual(expected);
+  for (const finding of Object.values(findings)) expect(finding).toEqual({ status: 'False', ...failure });
+});
+
+const shownStatus = z.looseObject({ conditions: z.array(kubeCondition) });
+const statusOf = ({ status }: KubeObject) => shownStatus.parse(status);
+const conditionOf = (of: KubeObject, type: string) => statusOf(of).conditions.find((each) => each.type === type);
+
+const spec = { deletionPolicy: 'Delete', managementPolicy: 'Manage' } as const;
+const remote = { id: 'ipp_1', uri: 'https://api.test/ip_policies/ipp_1' };
+const current = { remote, ready: available(remote), synced: UP_TO_DATE };
+const created = { externalId: 'ipp_1', createGeneration: '2' };
+
+describe('the status after a reconcile', () => {
+  test('shows the resource and what it is known by, and what the kind says of it', async () => {
+    const describing = {
+      describe: () => ({ hostname: 'a.test' }),
+      conditions: () => ({ Extra: { status: 'True' as const, reason: REASON.available, message: 'm' } }),
+    };
+    const of = object({ metadata: { generation: 3 } }, { ...created, rotateHandledAt: 't' });
+    const { managed, stored, events } = await managing(of, { kind: describing });
+    await writeStatus(managed, spec, current);
+    expect((await stored()).status).toEqual({
+      ...remote,
+      createGeneration: 2,
+      hostname: 'a.test',
+      lastHandledRotateAt: 't',
+      observedGeneration: 3,
+      conditions: expect.any(Array),
+    });
+    const told = statusOf(await stored()).conditions.map(({ type, status, observedGeneration }) => [
+      type,
+      status,
+      observedGeneration,
+    ]);
+    expect(told).toEqual([
+      ['Ready', 'True', 3],
+      ['Synced', 'True', 3],
+      ['Extra', 'True', 3],
+    ]);
+    expect(managed.object).toEqual(await stored());
+    expect(await events()).toEqual([]);
+  });
+
+  test('shows what the spec took from elsewhere, if anything', async () => {
+    const reference = { field: 'spec.ref', id: 'ipp_9' };
+    const { managed, stored } = await managing(object({}, created));
+    const source = { field: 'spec.a', kind: 'Secret' as const, name: 'app', resourceVersion: '7', digest: 'd' };
+    managed.inputs = { sources: [], references: [reference] };
+    await writeStatus(managed, spec, current);
+    expect(statusOf(await stored())).toMatchObject({ references: [reference] });
+    expect((await stored()).status).not.toHaveProperty('sources');
+    managed.inputs = { sources: [source], references: [reference] };
+    await writeStatus(managed, spec, current);
+    expect(statusOf(await stored())).toMatchObject({ sources: [source], references: [reference] });
+    expect(conditionOf(await stored(), 'ReferencesResolved')?.status).toBe('True');
+    managed.inputs = undefined;
+    await writeStatus(managed, spec, current);
+    expect(conditionOf(await stored(), 'ReferencesResolved')).toBeUndefined();
+    expect((await stored()).status).not.toHaveProperty('references');
+  });
+
+  test.each([
+    ['what it has adopted', { externalId: 'ipp_1', adopt: 'ipp_1' }, {}, 'ipp_1'],
+    ['what it had adopted before', created, { adopted: 'ipp_0' }, 'ipp_0'],
+    ['nothing where it has adopted nothing', created, {}, undefined],
+  ])('shows as adopted %s', async (_, annotations, status, expected) => {
+    const { managed, stored } = await managing(object({ status }, annotations));
+    await writeStatus(managed, spec, current);
+    expect(new Map(Object.entries(statusOf(await stored()))).get('adopted')).toBe(expected);
+  });
+
+  test.each([
+    ['a resource of its own', {}, 2],
+    ['modules, of what it has not recorded', modulesOf('ipp_2'), undefined],
+  ])('shows the generation of %s', async (_, kind, expected) => {
+    const { managed, stored } = await managing(object({}, created), { kind });
+    await writeStatus(managed, spec, { ...current, remote: { ...remote, id: 'ipp_2' } });
+    expect(new Map(Object.entries(statusOf(await stored()))).get('createGeneration')).toBe(expected);
+  });
+
+  test('tells once, and shows as long as it is so, that the annotation adopt came too late', async () => {
+    const { managed, stored, events } = await managing(object({}, { ...created, adopt: 'ipp_9' }));
+    const told = expect.stringContaining('to adopt ipp_9');
+    for (const _ of ['once', 'again']) {
+      await writeStatus(managed, spec, current);
+      expect(conditionOf(await stored(), 'Ready')?.message).toEqual(told);
+      expect(await events()).toEqual([{ type: 'Warning', reason: 'AdoptionIgnored', message: told }]);
+    }
+  });
+});
+
+test.each([
+  ['nothing else, where it has superseded nothing', [], /to resume$/],
+  ['one that it has superseded', ['ipp_0'], /to resume; superseded, and not deleted while paused: ipp_0$/],
+  ['all that it has superseded', ['ipp_0', 'ipp_9'], /not deleted while paused: ipp_0, ipp_9$/],
+])('an object that is paused says so, and names %s', async (_, ids, message) => {
+  const retiring = JSON.stringify(ids.map((id) => ({ id, generation: 1, after: '2026-11-21T10:00:00Z' })));
+  const { managed, stored } = await managing(object({}, { ...created, retiring, paused: 'true' }));
+  const outcome = await showPaused(managed);
+  const synced = { status: 'False', reason: 'Paused', message: expect.stringMatching(message) };
+  expect(conditionOf(await stored(), 'Synced')).toMatchObject(synced);
+  expect(outcome).toEqual({ object: await stored() });
+});
+
+describe('a failure', () => {
+  const of = object({ metadata: { generation: 2 }, status: { observedGeneration: 1 } });
+
+  test.each([
+    ['is about this generation', false, 2],
+    ['says nothing about this generation when it passes', true, 1],
+  ])('%s', async (_, keepReady, expected) => {
+    const { managed, stored, events } = await managing(of);
+    const shown = await showFailure(managed, { ...failure, keepReady });
+    expect(shown).toEqual(await stored());
+    expect(statusOf(shown)).toMatchObject({ observedGeneration: expected });
+    expect(conditionOf(shown, 'Synced')).toMatchObject(failure);
+    expect(await events()).toEqual([{ type: 'Warning', ...failure }]);
+  });
+
+  test('that is shown already is told no second time', async () => {
+    const first = await managing(of);
+    const shown = await showFailure(first.managed, { ...failure, keepReady: false });
+    const { managed, events, cluster } = await managing(shown);
+    const { object: again } = managed;
+    expect(await showFailure(managed, { ...failure, keepReady: false })).toBe(again);
+    expect([await events(), cluster.writes()]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { decideReissue, reissueTime } from '../../../../src/operator/managed/secrets/reissue.ts';
+import { object } from '../../objects.ts';
+
+const DAY = 24 * 3_600_000;
+const FROM = '2026-01-01T00:00:00.000Z';
+const since = (ms: number) => new Date(Date.parse(FROM) + ms);
+const term = (days: number) => ({ from: FROM, until: since(days * DAY).toISOString() });
+
+test.each([
+  ['30 days before its end', 365, undefined, 335],
+  ['as long before its end as is declared', 365, '240h', 355],
+  ['at its end, when that is declared', 365, '0s', 365],
+  ['when a third of a short term is left', 60, undefined, 40],
+  ['when a third is left, if more is declared', 90, '1440h', 60],
+  ['at the end of a term that was over from the start', -1, undefined, -1],
+])('what ends is replaced %s', (_, days, renewBefore, expected) => {
+  expect(reissueTime(term(days), renewBefore)).toEqual(since(expected * DAY));
+});
+
+describe('a reissue', () => {
+  const decide = (
+    annotations: Parameters<typeof object>[1],
+    at: Date | undefined,
+    { seenAt, now = since(0) }: { seenAt?: Date; now?: Date } = {},
+  ) => decideReissue(object({}, annotations), 'certificate', { at, until: term(9).until, seenAt }, now);
+
+  test('is neither due nor planned where the end is fixed', () => {
+    expect(decide({}, undefined)).toEqual({});
+  });
+
+  test.each([
+    ['right', 0],
+    ['ahead', DAY],
+    ['behind', -DAY],
+  ])('is due when the API says so, where the clock of the operator is %s', (_, wrong) => {
+    const seen = (ms: number) => decide({}, since(DAY), { seenAt: since(ms), now: since(ms + wrong) });
+    expect(seen(0)).toEqual({ at: since(DAY + wrong) });
+    expect(seen(DAY - 1)).toEqual({ at: since(DAY + wrong) });
+    expect(seen(DAY)).toMatchObject({ due: { cause: 'expiring', overlapMs: 0 } });
+  });
+
+  test('goes by the clock of the operator when the API does not say', () => {
+    expect(decide({}, since(DAY), { now: since(DAY) }).due?.message).toContain(`ends at ${term(9).until}`);
+  });
+
+  test('is due on request, once', () => {
+    const asked = decide({ rotateRequestedAt: 'x' }, undefined);
+    expect(asked).toMatchObject({ due: { cause: 'requested', overlapMs: 0 } });
+    expect(decide({ rotateRequestedAt: 'x', rotateHandledAt: 'x' }, undefined)).toEqual({});
+    expect(decide({ rotateRequestedAt: '' }, undefined)).toEqual({});
+  });
+});

@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest';
+import { FINALIZER } from '../../../../src/operator/contract/names.ts';
+import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
+import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
+import { StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
+import type { Retiring } from '../../../../src/operator/managed/identity/identity.ts';
+import { objectKey } from '../../../../src/operator/managed/knowledge/reference-index.ts';
+import type { ManagedObject } from '../../../../src/operator/managed/object/managed-object.ts';
+import {
+  ensureAttachedTo,
+  ensureOwnerShown,
+  goesWithOwner,
+  restoreOwnerShown,
+  supersededBy,
+} from '../../../../src/operator/managed/steps/attachment.ts';
+import { noInputs } from '../../inputs.ts';
+import { condition, object } from '../../objects.ts';
+import { manage } from '../managed-under-test.ts';
+import { SETTINGS } from '../things.ts';
+
+const NOW = new Date('2026-11-21T12:00:00Z');
+const now = (id: string): Retiring => ({ id, generation: 0, after: NOW.toISOString() });
+const before = (id: string): Retiring => ({ id, generation: 0, after: '2026-11-21T10:00:00Z' });
+
+test.each<[string, string | undefined, Retiring[], Retiring[]]>([
+  ['nothing when there was no owner', undefined, [], []],
+  ['nothing when the owner is the same', 'new', [], []],
+  ['the owner before', 'old', [], [now('old')]],
+  ['those that still wait, too', 'old', [before('older')], [before('older'), now('old')]],
+  ['each once', 'old', [before('old')], [now('old')]],
+  ['not the owner itself, when the object goes back to it', 'old', [before('new')], [now('old')]],
+])('a new owner supersedes %s', (_, externalId, retiring, expected) => {
+  const recorded = { externalId, generation: 0, createKey: undefined, retiring };
+  expect(supersededBy('new', recorded, NOW)).toEqual(expected);
+});
+
+const finalizers = [FINALIZER];
+const listing = (...ids: string[]) => JSON.stringify(ids.map(before));
+/** Whose status says so, too. */
+const belongsTo = (id: string, retiring: string[] = [], fields: Parameters<typeof object>[0] = {}) =>
+  object(
+    { status: { id, createGeneration: 0, retiring: retiring.map(before) }, metadata: { finalizers }, ...fields },
+    { externalId: id, retiring: listing(...retiring) },
+  );
+
+test.each<[string, KubeObject, string[]]>([
+  ['that belonged to nothing', object(), []],
+  ['that belonged to nothing, and is held for another reason', object({ metadata: { finalizers } }), []],
+  ['that belonged to another, which is superseded', belongsTo('thg_2'), ['thg_2']],
+  ['that had superseded it', belongsTo('thg_1', ['thg_3', 'thg_1']), ['thg_3']],
+  ['that lacks the finalizer', belongsTo('thg_1', [], { metadata: {} }), []],
+])('the owner is recorded of an object %s', async (_, of, superseded) => {
+  const { managed, object: written, identity } = await manage(of, { kind: SETTINGS });
+  await ensureAttachedTo(managed, 'thg_1');
+  const { retiring, ...recorded } = await identity();
+  expect(recorded).toEqual({ externalId: 'thg_1', generation: 0, createKey: undefined });
+  expect(retiring.map(({ id }) => id)).toEqual(superseded);
+  expect((await written()).metadata.finalizers).toContain(FINALIZER);
+});
+
+test('nothing is written of an owner that is recorded', async () => {
+  const { managed, object: written } = await manage(belongsTo('thg_1', ['thg_2']), { kind: SETTINGS });
+  const before = await written();
+  await ensureAttachedTo(managed, 'thg_1');
+  expect(await written()).toEqual(before);
+});
+
+test('an owner is not recorded by what a stale cache has', async () => {
+  const { managed, outdate } = await manage(belongsTo('thg_2'), { kind: SETTINGS });
+  await outdate();
+  await expect(ensureAttachedTo(managed, 'thg_1')).rejects.toThrow(StaleObject);
+});
+
+test.each<[string, KubeObject['status'], object]>([
+  ['for the first time', { observedGeneration: 1 }, { id: 'thg_1', createGeneration: 0, observedGeneration: 1 }],
+  [
+    'and that nothing of the new one is known yet',
+    { id: 'thg_2', createGeneration: 0, observedGeneration: 1 },
+    { id: 'thg_1', createGeneration: 0 },
+  ],
+])('the status shows another owner, %s', async (_, status, expected) => {
+  const { managed, object: written } = await manage(object({ status }, { externalId: 'thg_1' }), { kind: SETTINGS });
+  await ensureOwnerShown(managed);
+  expect((await written()).status).toEqual({ conditions: [], ...expected });
+});
+
+test('the status is left alone where it shows the owner', async () => {
+  const { managed, object: written } = await manage(belongsTo('thg_1'), { kind: SETTINGS });
+  const before = await written();
+  await ensureOwnerShown(managed);
+  expect(await written()).toEqual(before);
+});
+
+const rival = belongsTo('thg_1', [], { name: 'rival' });
+const wiped = object({}, { externalId: 'thg_1' });
+
+test.each<[string, KubeObject, { mayAdopt?: boolean; others?: KubeObject[] }, string | undefined]>([
+  ['is restored from the annotations', wiped, {}, 'thg_1'],
+  ['is not where those are not to be believed', wiped, { mayAdopt: false }, undefined],
+  ['is not while another object has the settings', wiped, { others: [rival] }, undefined],
+  ['is not where nothing is recorded', object(), {}, undefined],
+  [
+    'is not where the object has never had it',
+    object({ status: { conditions: [condition('Ready', 'False')] } }, { externalId: 'thg_1' }),
+    {},
+    undefined,
+  ],
+  [
+    'stays, if there is one',
+    object({ status: { id: 'thg_2', createGeneration: 0 } }, { externalId: 'thg_1' }),
+    {},
+    'thg_2',
+  ],
+])('the owner in the status %s', async (_, of, setting, expected) => {
+  const { managed, object: written } = await manage(of, { ...setting, kind: SETTINGS });
+  await restoreOwnerShown(managed);
+  expect(new Map(Object.entries(Object((await written()).status))).get('id')).toBe(expected);
+});
+
+const isDeleted = { deletionTimestamp: '2026-11-21T10:00:00Z' };
+const replaced = JSON.stringify([{ id: 'own_0', generation: 1, after: '2026-11-21T10:00:00Z' }]);
+const owner = (fields: Parameters<typeof object>[0], annotations = {}) =>
+  object({ name: 'owner', kind: 'Owner', ...fields, status: { id: 'own_1' } }, annotations);
+
+test.each<[string, boolean, string, ReturnType<typeof object>]>([
+  ['that is about to be deleted', true, 'own_1', owner({ metadata: isDeleted })],
+  ['that another has replaced', true, 'own_0', owner({}, { retiring: replaced })],
+  ['of which nothing is known', false, 'own_2', owner({ metadata: isDeleted }, { retiring: replaced })],
+  ['that stays', false, 'own_1', owner({}, { retiring: replaced })],
+  ['that outlives its object', false, 'own_1', owner({ metadata: isDeleted, spec: { deletionPolicy: 'Retain' } })],
+  ['that is only observed', false, 'own_1', owner({ metadata: isDeleted, spec: { managementPolicy: 'Observe' } })],
+])('settings of a resource %s go with it: %s', (_, goes, ownerId, known) => {
+  const inputs = noInputs();
+  const store = new ObjectStore();
+  store.put(known);
+  inputs.addPeer('Owner', { store, enqueue: () => {} });
+  const settings = object({ kind: 'Settings' });
+  inputs.index.set(objectKey('Settings', 'ns', 'a'), new Set([objectKey('Owner', 'ns', 'owner')]));
+  const goesWith = (isAttached: boolean) =>
+    goesWithOwner({ kind: { name: 'Settings', isAttached, inputs }, object: settings } as ManagedObject, ownerId);
+  expect(goesWith(true)).toBe(goes);
+  // What has a resource of its own goes by itself.
+  expect(goesWith(false)).toBe(false);
+});

@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import { StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
+import { idempotencyOf, readIdentity } from '../../../../src/operator/managed/identity/identity.ts';
+import { createRemote, earlierCreate } from '../../../../src/operator/managed/steps/creation.ts';
+import { object } from '../../objects.ts';
+import { manage } from '../managed-under-test.ts';
+import { apiError, type ThingKind, Things, tokens } from '../things.ts';
+
+test.each([
+  ['its key was closed', apiError('CONFLICT', { idempotency_key: 'closed' }), 'refused'],
+  ['its scope was closed', apiError('CONFLICT', { idempotency_scope: 'closed' }), 'refused'],
+  ['others came before', apiError('CONFLICT', { idempotency_scope: 'out_of_sequence', next_sequence: '3' }), 'refused'],
+  ['it made another body', apiError('IDEMPOTENCY_KEY_REUSED', { resource_id: 'x' }), { id: 'x' }],
+  ['nothing, when what it made is not named', apiError('IDEMPOTENCY_KEY_REUSED', {}), undefined],
+  ['nothing, of another conflict', apiError('CONFLICT', { '/name': 'taken' }), undefined],
+  ['nothing, of a refusal', apiError('INVALID_REQUEST', { resource_id: 'x' }), undefined],
+  ['nothing, of any other error', new Error('no'), undefined],
+])('a rejected create reveals about an earlier one: %s', (_, error, expected) => {
+  expect(earlierCreate(error)).toEqual(expected);
+});
+
+/** About to create its resource. */
+const creating = (generation: number, spec: object = {}) =>
+  object({ spec }, { createGeneration: String(generation), createKey: 'k' });
+
+test('what is created is recorded, and told', async () => {
+  const { managed, spec, identity, events, metrics } = await manage(creating(1));
+  managed.replaces = 'It replaces thg_1';
+  expect(await createRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_new1' }, isHeld: true });
+  expect(await identity()).toEqual({ externalId: 'thg_new1', generation: 1, createKey: 'k', retiring: [] });
+  expect(await events()).toEqual(['Created: Created thg_new1', 'Replaced: It replaces thg_1']);
+  expect((await metrics.credentialsIssued.get()).values).toEqual([]);
+});
+
+test.each([
+  ['for the first time', 1, undefined, 'created'],
+  ['as an earlier reconcile has begun to', 2, undefined, 'resumed'],
+  ['in the place of another', 2, 'interval', 'interval'],
+] as const)('what hands something out is counted, created %s', async (_, generation, reissued, cause) => {
+  const things = new Things().makeFor(...['thg_1'].slice(0, generation - 1));
+  const of = await manage(creating(generation), { things, kind: tokens([`thg_new${generation}`]) });
+  of.managed.reissued = reissued;
+  await createRemote(of.managed, of.spec);
+  const { values } = await of.metrics.credentialsIssued.get();
+  expect(values).toEqual([{ labels: { kind: 'Thing', cause }, value: 1 }]);
+});
+
+test('nothing is created for an object that somebody has changed meanwhile', async () => {
+  const { managed, spec, things, outdate } = await manage(creating(1));
+  await outdate();
+  await expect(createRemote(managed, spec)).rejects.toThrow(StaleObject);
+  expect(things.sent).toEqual([]);
+});
+
+test('a create that the API expects is sent under its own number and key', async () => {
+  const { managed, spec, identity } = await manage(creating(2), { things: new Things().makeFor('thg_1') });
+  await createRemote(managed, spec);
+  expect(await identity()).toMatchObject({ externalId: 'thg_new2', generation: 2, createKey: 'k' });
+});
+
+test('a create becomes the first where the API knows of none, as after a restore', async () => {
+  const { managed, spec, identity } = await manage(creating(2));
+  await createRemote(managed, spec);
+  expect(await identity()).toMatchObject({ externalId: 'thg_new1', generation: 1 });
+});
+
+test.each([
+  ['that the API does not expect yet is not sent', 3, 0],
+  ['whose number another one had is sent in vain', 1, 1],
+])('a create %s, and what there is is found again', async (_, generation, sent) => {
+  const { managed, spec, things, identity } = await manage(creating(generation), {
+    things: new Things().makeFor('thg_1'),
+  });
+  await expect(createRemote(managed, spec)).rejects.toThrow(StaleObject);
+  expect(things.sent).toHaveLength(sent);
+  expect(things.ids).toEqual(['thg_1']);
+  expect((await identity()).externalId).toBe('thg_1');
+});
+
+/** An earlier attempt has created a small wooden thing, and was told of nothing. */
+async function begun(wanted: object, setting: Omit<Parameters<typeof manage>[1], 'things'> = {}) {
+  const things = new Things();
+  const of = await manage(creating(1, wanted), { ...setting, things });
+  const { kind, object } = of.managed;
+  await kind.external.create(kind.membersOf(creating(1)), idempotencyOf(object, readIdentity(object)));
+  return of;
+}
+
+test.each([
+  ['as it was', {}, { size: 1 }, []],
+  ['and is changed, if the spec has changed', { size: 2 }, { size: 2 }, ['thg_new1']],
+])('what an earlier attempt has created is found, %s', async (_, wanted, expected, updated) => {
+  const { managed, spec, things, identity } = await begun(wanted);
+  const { remote } = await createRemote(managed, spec);
+  expect(remote).toMatchObject({ id: 'thg_new1', ...expected });
+  expect([things.ids, things.updated]).toEqual([['thg_new1'], updated]);
+  expect((await identity()).externalId).toBe('thg_new1');
+});
+
+test('what an earlier attempt has created is left as it is, if it matches the spec by now', async () => {
+  const { managed, spec, things } = await begun({ size: 2 });
+  things.make('thg_new1', { size: 2 });
+  await createRemote(managed, spec);
+  expect(things.updated).toEqual([]);
+});
+
+test('what an earlier attempt has created is replaced, if it cannot be changed to what the spec asks for', async () => {
+  const { managed, spec, identity } = await begun({ material: 'steel' });
+  const { remote } = await createRemote(managed, spec);
+  expect(remote).toMatchObject({ id: 'thg_new2', material: 'steel' });
+  expect(await identity()).toMatchObject({ externalId: 'thg_new2', generation: 2, retiring: [{ id: 'thg_new1' }] });
+});
+
+test.each<[string, object, Partial<ThingKind>]>([
+  ['that the spec does not ask for', { material: 'steel' }, {}],
+  ['whose token is lost', {}, tokens([])],
+])('nothing takes the place of a resource %s before that is recorded', async (_, wanted, kind) => {
+  const { managed, spec, things } = await begun(wanted, { kind, policy: 'refuses writes' });
+  await expect(createRemote(managed, spec)).rejects.toMatchObject({ name: 'KubeError', code: 403 });
+  expect(things.ids).toEqual(['thg_new1']);
+});
+
+test('what an earlier attempt has created is found again by its whole id, where the error has only a part of it', async () => {
+  const { managed, spec, things, identity } = await begun({ size: 2 });
+  things.namesInPart = true;
+  await expect(createRemote(managed, spec)).rejects.toThrow(StaleObject);
+  expect((await identity()).externalId).toBe('thg_new1');
+});
+
+test('another one is created where what the first has handed out is lost', async () => {
+  const { managed, spec, identity, events } = await manage(creating(1), { kind: tokens(['thg_new2']) });
+  expect(await createRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_new2' }, isHeld: true });
+  expect(await identity()).toMatchObject({ externalId: 'thg_new2', retiring: [{ id: 'thg_new1' }] });
+  expect((await events()).map((event) => event.split(':')[0])).toEqual(['TokenReissued', 'Created']);
+});

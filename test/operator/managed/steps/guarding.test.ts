@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { KubeError } from '../../../../src/operator/kube/kube-error.ts';
+import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
+import { objectKey } from '../../../../src/operator/managed/knowledge/reference-index.ts';
+import { guarded, isServing, isWaitingForModules } from '../../../../src/operator/managed/steps/guarding.ts';
+import { noInputs } from '../../inputs.ts';
+import { condition, object } from '../../objects.ts';
+import { manage } from '../managed-under-test.ts';
+import { NAMESPACE } from '../placing.ts';
+import { SERVING } from '../things.ts';
+
+const of = object({ spec: { open: true, size: 2 } });
+const remote = (modules: readonly string[] = []) => ({ id: 'thg_1', uri: 'http://api/thg_1', modules });
+
+/**
+ * An object whose resource is about to serve.
+ * @param declared the modules that others declare for it, by their names
+ * @param late those that its operator has not heard of
+ */
+function serving(declared: Record<string, string[]>, late: Record<string, string[]> = {}, refusal?: Error) {
+  const inputs = noInputs();
+  const store = new ObjectStore();
+  const all = { ...declared, ...late };
+  const declare = (names: readonly string[]) => {
+    for (const name of names) {
+      store.put(object({ name, metadata: { namespace: NAMESPACE } }));
+      inputs.index.set(objectKey('Module', NAMESPACE, name), new Set([objectKey('Thing', NAMESPACE, 'a')]));
+    }
+  };
+  declare(Object.keys(declared));
+  inputs.addPeer('Module', {
+    store,
+    ownerKind: 'Thing',
+    modulesIn: ({ metadata }) => all[metadata.name] ?? [],
+    enqueue: () => {},
+    async catchUp() {
+      if (refusal) throw refusal;
+      declare(Object.keys(late));
+    },
+  });
+  return manage(of, { kind: SERVING, inputs });
+}
+
+test.each<[string, Parameters<typeof serving>, string[]]>([
+  ['nobody declares modules for it', [{}], []],
+  ['it has those that are declared', [{ b: ['oidc', 'acl'] }], ['acl', 'oidc']],
+  ['it has those that are declared, and others cannot be looked for', [{ b: ['oidc'] }, {}, new Error('no')], ['oidc']],
+  ['it has all that one of several declares', [{ b: ['oidc'], c: ['acl'] }], ['acl']],
+])('a resource may serve if %s', async (_, declared, modules) => {
+  const { managed, spec } = await serving(...declared);
+  expect(await guarded(managed, spec, remote(modules))).toEqual({ spec, waiting: undefined });
+});
+
+test('what does not serve needs no guard', async () => {
+  const { managed, spec } = await manage(of);
+  expect(await guarded(managed, spec)).toEqual({ spec, waiting: undefined });
+  const requiring = { ...spec, requireModules: true, open: undefined };
+  const later = await manage(of, { kind: SERVING });
+  expect(await guarded(later.managed, requiring)).toEqual({ spec: requiring, waiting: undefined });
+});
+
+test.each<[string, Parameters<typeof serving>, string[], string]>([
+  ['those that are declared', [{ b: ['oidc', 'acl'] }], ['oidc'], 'oidc and acl of Module ns/b'],
+  ['those of either', [{ b: ['oidc'], c: ['acl'] }], [], 'oidc of Module ns/b, or acl of Module ns/c'],
+  ['those that its operator hears of at last', [{}, { b: ['oidc'] }], [], 'oidc of Module ns/b'],
+])('a resource does not serve before it has %s', async (_, declared, modules, missing) => {
+  const { managed, spec } = await serving(...declared);
+  const named = missing.replaceAll('ns/', `${NAMESPACE}/`);
+  const { spec: allowed, waiting } = await guarded(managed, spec, remote(modules));
+  expect(allowed).toMatchObject({ size: 2 });
+  expect(allowed).not.toHaveProperty('open');
+  expect(waiting).toEqual({
+    status: 'False',
+    reason: 'WaitingForModules',
+    message: `spec.open is set once the modules are there, without which it would serve everybody: ${named}, whose condition Ready says what is missing`,
+  });
+});
+
+test('a resource that is to have modules does not serve before any are declared', async () => {
+  const { managed, spec } = await serving({});
+  const requiring = { ...spec, requireModules: true };
+  const { waiting } = await guarded(managed, requiring);
+  expect(waiting?.message).toContain('spec.requireModules asks for some, and no object declares any');
+  expect((await guarded(managed, requiring, remote(['oidc']))).waiting).toBeUndefined();
+});
+
+test('a resource does not serve while it cannot be told whether modules are declared', async () => {
+  const { managed, spec } = await serving({}, {}, new KubeError(403, 'Forbidden', 'may not list'));
+  const { waiting } = await guarded(managed, spec);
+  expect(waiting?.message).toContain('whether any are declared cannot be told: may not list');
+  expect(managed.retryAt).toBeInstanceOf(Date);
+});
+
+test('a reconcile fails that cannot ask whether modules are declared', async () => {
+  const refusal = new KubeError(500, 'InternalError', 'x');
+  const { managed, spec } = await serving({}, {}, refusal);
+  await expect(guarded(managed, spec)).rejects.toBe(refusal);
+});
+
+test.each([
+  ['open as declared', { open: true }, true, true],
+  ['not open yet', { open: true }, false, false],
+  ['of an invalid spec', { open: 'yes' }, true, false],
+])('whether a resource serves that is %s', async (_, spec, open, expected) => {
+  const { managed, things } = await manage(object({ spec }), { kind: SERVING });
+  expect(isServing(managed, things.make('thg_1', { open }))).toBe(expected);
+});
+
+test.each([
+  ['without a status does not', [], false],
+  ['that is Ready does not', [condition('Ready', 'True')], false],
+  ['that says so does', [condition('Ready', 'False', { reason: 'WaitingForModules' })], true],
+])('an object %s wait for modules', (_, conditions, expected) => {
+  expect(isWaitingForModules(object({ status: { conditions } }))).toBe(expected);
+});

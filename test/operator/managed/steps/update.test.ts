@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { Blocked, StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
+import { ensureUpToDate } from '../../../../src/operator/managed/steps/update.ts';
+import { condition, object } from '../../objects.ts';
+import { manage } from '../managed-under-test.ts';
+import { SERVING, type ThingKind, tokens } from '../things.ts';
+
+const inSync = {
+  id: 'thg_1',
+  createGeneration: 1,
+  observedGeneration: 1,
+  conditions: [condition('Ready', 'True'), condition('Synced', 'True')],
+};
+const having = (spec: object, status: object = {}, generation = 1) =>
+  object({ spec, status: { ...status } }, { externalId: 'thg_1', createGeneration: String(generation) });
+
+/** An object whose thing has the size 1. */
+async function sized(of: ReturnType<typeof object>, kind: Partial<ThingKind> = {}) {
+  const setting = await manage(of, { kind });
+  const remote = setting.things.make('thg_1');
+  const ensure = (isHeld = true) => ensureUpToDate(setting.managed, setting.spec, { remote, isHeld });
+  return { ...setting, ensure };
+}
+
+test('a resource that is as declared is left alone', async () => {
+  const { ensure, things, events } = await sized(having({ size: 1 }, inSync));
+  expect(await ensure()).toMatchObject({
+    remote: { id: 'thg_1' },
+    ready: { status: 'True', reason: 'Available' },
+    synced: { status: 'True', reason: 'UpToDate' },
+  });
+  expect([things.updated, await events()]).toEqual([[], []]);
+});
+
+test('a resource is updated once the spec has changed', async () => {
+  const { ensure, events } = await sized(having({ size: 2 }));
+  expect(await ensure()).toMatchObject({ remote: { size: 2 }, synced: { reason: 'UpToDate' } });
+  expect(await events()).toEqual(['Updated: Updated spec.size of thg_1']);
+});
+
+test('what somebody else has changed is told when it is reverted, and counted', async () => {
+  const { ensure, events, metrics } = await sized(having({ size: 2 }, inSync));
+  const { remote, synced } = await ensure();
+  expect(remote).toMatchObject({ size: 2 });
+  expect(synced.reason).toBe('DriftCorrected');
+  expect(await events()).toEqual([`DriftCorrected: ${synced.message}`]);
+  const { values } = await metrics.driftCorrected.get();
+  expect(values).toEqual([{ labels: { kind: 'Thing' }, value: 1 }]);
+});
+
+test('what follows something that the spec takes from elsewhere is no drift', async () => {
+  const { ensure, managed, events } = await sized(having({ size: 2 }, inSync));
+  managed.inputs = { sources: [], references: [{ field: 'spec.size', id: 'other' }] };
+  expect(await ensure()).toMatchObject({ synced: { reason: 'UpToDate' } });
+  expect(await events()).toEqual(['Updated: Updated spec.size of thg_1']);
+});
+
+test('what cannot be changed keeps everything else from being changed, too', async () => {
+  const { ensure, things } = await sized(having({ size: 2, shape: 'flat' }));
+  await expect(ensure()).rejects.toThrow(Blocked);
+  expect(things.updated).toEqual([]);
+});
+
+test('nothing is updated for an object that somebody has changed meanwhile', async () => {
+  const { ensure, things, outdate } = await sized(having({ size: 2 }));
+  await outdate();
+  await expect(ensure()).rejects.toThrow(StaleObject);
+  expect(things.updated).toEqual([]);
+});
+
+const OVER = { of: () => '2026-11-21T10:00:00Z', remedy: 'make another one' };
+
+test.each<[string, Partial<ThingKind>, boolean, number, string]>([
+  ['whose token is held is available', tokens(['thg_1']), true, 1, 'Available'],
+  ['whose token was never known has none', tokens([]), false, 0, 'TokenUnavailable'],
+  ['whose token is lost again and again has a conflict', tokens([]), false, 1, 'SecretConflict'],
+  ['that hands out nothing is available', {}, false, 1, 'Available'],
+  ['that is past its end has expired', { end: OVER }, true, 1, 'Expired'],
+])('a resource %s', async (_, kind, isHeld, generation, reason) => {
+  const { ensure } = await sized(having({}, {}, generation), kind);
+  expect((await ensure(isHeld)).ready.reason).toBe(reason);
+});
+
+test.each([
+  ['is updated', { size: 2 }, ['thg_1']],
+  ['is left alone', {}, []],
+])('a resource that waits for modules %s in all else, and says what it waits for', async (_, members, updated) => {
+  const { managed, spec, things } = await manage(having({ open: true, ...members }, inSync), { kind: SERVING });
+  const requiring = { ...spec, requireModules: true };
+  const { ready, synced } = await ensureUpToDate(managed, requiring, { remote: things.make('thg_1'), isHeld: true });
+  expect([ready.reason, synced.reason]).toEqual(['WaitingForModules', 'WaitingForModules']);
+  expect(things.updated).toEqual(updated);
+});

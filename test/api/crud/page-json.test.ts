@@ -29,6 +29,7 @@ describe('a page', () => {
     // Two items with the commas behind them are exactly as large as a page may be.
     const half = MAX_PAGE_BYTES / 2 - '{"id":"t_3","fill":""},'.length;
     expect(pageOf(rows, false, 'x'.repeat(half))).toEqual({ ids: ['t_3', 't_2'], uri, next_page_uri: next('t_2') });
+    expect(pageOf(rows, false, '\u20ac'.repeat(half / 3 + 1))).toMatchObject({ ids: ['t_3'] });
     expect(pageOf(rows, false, 'x'.repeat(half + 1))).toEqual({ ids: ['t_3'], uri, next_page_uri: next('t_3') });
   });
 

@@ -1,6 +1,6 @@
 /**
- * The sources of an event subscription, one by one. Each change is one of the subscription: its revision, its ETag and
- * an event that says that it was updated.
+ * The sources of an event subscription, one by one. Changing a source updates the subscription: it gets a new revision
+ * and ETag, and an update event.
  */
 import { z } from 'zod';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempotency.ts';
@@ -34,7 +34,7 @@ const types = z.array(z.string());
 /** The types of a stored subscription. */
 export const typesOf = (row: Row) => types.parse(row.sources);
 
-/** The answer to a create as its record keeps it: with the revision that it made, which is not always the first. */
+/** The stored response to a create, with the resulting revision of the subscription. */
 const kept = z.object({ type: eventSource.shape.type, revision: z.number().optional() });
 
 const PARAMETER = 'subscription_id';

@@ -28,7 +28,7 @@ export async function refuseOtherValues<R extends Resource>(
   });
 }
 
-/** Without the secret, if it is the right one: no response shows it any more, but sending it back changes nothing. */
+/** Without the secret, if it is the right one: no response shows it, but sending it back changes nothing. */
 async function withoutSecret<R extends Resource>(
   context: WriteContext,
   { hooks, secret: name }: Family<R>,

@@ -90,7 +90,7 @@ export function addSources(subscriptions: Subscriptions): void {
       operationId: 'createEventSource',
       summary: 'Add a source to an event subscription',
       description:
-        'Appends a type of events to the subscription, whose `ETag` the response has. Fails with 409 if it has that type.',
+        'Appends an event type to the sources. The `ETag` is that of the subscription. Fails with 409 if it has that type.',
       body: eventSourceCreate,
       readOnly: SOURCE_READ_ONLY,
       success: { status: 201, description: 'The new source.', schema: eventSource },

@@ -1,4 +1,4 @@
-/** Idempotency keys under which nothing is to be created any more. */
+/** Idempotency keys that can no longer create anything. */
 import { describe, expect, test } from 'vitest';
 import { credential } from '../../../src/resources/credential.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';

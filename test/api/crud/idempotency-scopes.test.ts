@@ -103,7 +103,7 @@ describe('a closed scope', () => {
     await close(scope);
     const { error } = await create(scope, 1);
     expect(error).toMatchObject({ error_code: 'CONFLICT', details: { idempotency_key: 'closed', resource_id: id } });
-    // Nor for a family whose create looks for a replay first.
+    // Families with `prepare` look for a replay first.
     const prepared = newScope();
     const authority = () =>
       admin.post('/ssh_certificate_authorities', { private_key_type: 'ed25519' }, place(prepared, 1));

@@ -8,7 +8,7 @@ const uri = 'http://api.example/things';
 const row = (id: string, more: object = {}) => ({ id, created_at: '', revision: 1, ...more });
 type Rows = ReturnType<typeof row>[];
 
-/** What such rows look like to a client, each as its id and whatever fills it. */
+/** A page as a client reads it; each row has its id and `fill`. */
 function pageOf(rows: Rows, more: boolean, fill = '') {
   const json = pageJson({ rows, more }, ({ id }) => ({ id, fill }), { name: 'things', limit: 7, uri });
   const { things, ...rest } = JSON.parse(json);

@@ -93,13 +93,13 @@ test('following the pages of a list that changes skips nothing that stays and sh
   );
 });
 
-/** Columns that limit a list: to what somebody owns, to what lives in one resource. */
+/** The column that limits a list to an owner or a parent. */
 const scopeOf = ({ fields, parent }: Resource) => parent?.parameter ?? ('owner_id' in fields ? 'owner_id' : undefined);
 
-/** Somebody with few rows among many, and the oldest of all: the worst place for whoever walks from the newest. */
+/** An owner of few and very old rows among many: the worst case for a walk from the newest. */
 const RARE = 'usr_rare';
 const ROWS = 20_000;
-/** Without the rows that other tests have deleted, which an index still leads to. */
+/** Indexes still contain the rows that other tests have deleted. */
 const fresh = await emptyDatabase();
 
 describe.each(FAMILIES.map((family) => ({ family, scope: scopeOf(family) })))('$family.table', ({ family, scope }) => {

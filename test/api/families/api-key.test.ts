@@ -62,7 +62,7 @@ describe('a key with an end', async () => {
   });
 });
 
-test('an admin’s key with an end makes no lasting key for anybody else, not even for whom it has just made', async () => {
+test('an admin’s key with an end makes no lasting key for others, not even for a bot that it has just created', async () => {
   const caller = await ending(admin.id);
   const bot = (await caller.post('/bot_users', { name: 'a bot' })).as(botUser.view);
   refused(await caller.post('/api_keys', { owner_id: bot.id }));
@@ -71,7 +71,7 @@ test('an admin’s key with an end makes no lasting key for anybody else, not ev
   refused(await caller.patch(`/api_keys/${id}`, { expires_at: null }));
 });
 
-test('a replay shows what was made, also to a key that could not make it now', async () => {
+test('a replay shows what was created, even to a key that could not create it now', async () => {
   const lasting = await ending(admin.id, null);
   const headers = { 'idempotency-key': 'made-before' };
   const made = await lasting.post('/api_keys', {}, headers);
@@ -107,7 +107,7 @@ describe('a change of the caller’s key that is not committed yet', () => {
   });
 });
 
-test('whoever asks who they are takes one connection to the database at a time', async () => {
+test('GET /whoami takes one connection to the database at a time', async () => {
   const { query } = api.db;
   let [running, most] = [0, 0];
   const counted = vi.spyOn(api.db, 'query').mockImplementation((statement) => {

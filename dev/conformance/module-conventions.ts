@@ -44,7 +44,7 @@ export function moduleConventions(family: ModuleFamily): Row[] {
       later: [[get(address), ok(shown)]],
     },
     {
-      rule: `A null in a PUT of ${one} means the default, too`,
+      rule: `A null in a PUT of ${one} also means the default`,
       given,
       ask: put(address, { ...least, ...Object.fromEntries(optional(family).map((name) => [name, null])) }),
       answer: ok(shown),

@@ -15,7 +15,7 @@ const anyone: Permission = { admin: 'yes', user: 'yes', 'active bot': 'yes', ...
 const owners: Permission = { admin: 'yes', user: 'own', 'active bot': 'own', ...UNKNOWN };
 const admins: Permission = { admin: 'yes', user: 403, 'active bot': 403, ...UNKNOWN };
 
-/** By method and path. Whose a family is follows from its definition, and with it whose its operations are. */
+/** By method and path. Follows from the `access` in the definition of each family. */
 export const PERMISSIONS: Readonly<Record<string, Permission>> = Object.fromEntries(
   OPERATIONS.map(({ method, path, access }) => [
     `${method} ${path}`,

@@ -69,14 +69,14 @@ export const patch = (path: string, body?: unknown, more: More = {}): Step => ({
   ...more,
 });
 
-/** Whoever has the API key that was created under this name. */
+/** A caller with the API key that was created under this name. */
 export const by = (key: string): More => ({ as: 'anonymous', headers: { authorization: `Bearer {${key}.token}` } });
 
 export const ok = (body?: unknown): Expected => ({ status: 200, body });
 export const created = (body?: unknown): Expected => ({ status: 201, body });
 export const noContent: Expected = { status: 204 };
 
-/** What the message of each code says. Whom it names is held against the details (witness.ts). */
+/** What the message of each code says. witness.ts checks that it names what the details name. */
 const SAID: Readonly<Record<ErrorCode, RegExp>> = {
   INVALID_REQUEST: /^.+: ./,
   UNAUTHENTICATED: /API key|Authorization header/,

@@ -140,7 +140,7 @@ export const providerInput = z
   .meta({
     id: 'EndpointOAuthProviderReplace',
     examples: [{ github: { organizations: ['acme'] } }],
-    // Not oneOf: from that, client generators make types that no value fits.
+    // Not oneOf, from which client generators derive types that no value satisfies.
     ...form({ minProperties: 1 }),
   });
 

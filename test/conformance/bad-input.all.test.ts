@@ -117,7 +117,7 @@ describe('a header', () => {
     return new Promise((done, failed) => {
       let answer = '';
       const socket = connect(Number(address.port), address.hostname);
-      // Not ended: whoever ends a connection is gone, and gets no answer.
+      // Stays open: the server does not answer a client that has ended its connection.
       socket.write(Buffer.from(`${head}content-length: 2\r\n${line}\r\n\r\n{}`, 'latin1'));
       socket.setEncoding('latin1').on('data', (chunk) => {
         answer += chunk;

@@ -1,7 +1,6 @@
 /**
- * What holds for every request of every row, whatever else the row says: counted requests are told their limits, refusals
- * for a while say for how long, messages name what they are about, and a write leaves exactly the events that follow from
- * the definitions of the families.
+ * What holds for every request of every row: responses state the rate limits, temporary refusals say when to try again,
+ * messages name their subject, and a write leaves exactly the events that follow from the definitions of the families.
  */
 import { expect } from 'vitest';
 import { z } from 'zod';

@@ -4,12 +4,11 @@ import { certificates } from '../../dev/conformance/certificates.ts';
 import type { Role, Row } from '../../dev/conformance/row.ts';
 import type { Values } from '../../dev/fixtures/placeholders.ts';
 import { numbered } from '../../dev/fixtures/samples.ts';
+import { ec, ecLine, ed25519Line, edwards, point, rsa, rsaLine } from '../../dev/fixtures/ssh-keys.ts';
 import type { AppOptions } from '../../src/api/app.ts';
 import type { RateLimits } from '../../src/api/guard/rate-limit.ts';
 import { createSecrets } from '../../src/api/secrets/sealing.ts';
 import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
-import { SSH_KEYS } from './ssh-keys.ts';
-import { times } from './times.ts';
 
 export interface World {
   readonly api: TestApi;
@@ -65,4 +64,28 @@ export async function createWorld(options: Partial<AppOptions> = {}): Promise<Wo
 function another(n: number): Values {
   const { n: n_other, hex: hex_other } = numbered(n + 30_000);
   return { n_other, hex_other };
+}
+
+/** Public keys of hosts, which rows name as `{ssh.ed25519}` and so on. */
+const SSH_KEYS = {
+  ed25519: ed25519Line(edwards()),
+  rsa: rsaLine(rsa(2048)),
+  ecdsa256: ecLine('nistp256', point(ec('prime256v1'))),
+  ecdsa384: ecLine('nistp384', point(ec('secp384r1'))),
+  ecdsa521: ecLine('nistp521', point(ec('secp521r1'))),
+};
+
+/** When a row begins, to the minute (`{now.minute}`), or the minute after in case the clock moves on. */
+function times() {
+  const minute = (years: number, minutes: number) => {
+    const time = new Date();
+    time.setUTCFullYear(time.getUTCFullYear() + years);
+    return new Date(time.getTime() + minutes * 60_000).toISOString().slice(0, '2026-11-21T10:00'.length);
+  };
+  return {
+    minute: minute(0, 0),
+    next_minute: minute(0, 1),
+    year_later: minute(1, 0),
+    year_later_next_minute: minute(1, 1),
+  };
 }

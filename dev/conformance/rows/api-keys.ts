@@ -48,7 +48,7 @@ export const apiKeys: Section = {
       ],
     },
     {
-      rule: 'An API key that expires makes only keys that expire no later, whoever they are for',
+      rule: 'An API key that expires creates only keys that expire no later, for any owner',
       given: ending,
       ask: post(path, { expires_at: END }, by('key')),
       answer: created({ owner_id: '{admin.id}', expires_at: END }),

@@ -1,5 +1,5 @@
 /** The catalogue of errors: how each looks, and what leads to it. */
-import { del, get, patch, post, put, refused, type Section } from '../row.ts';
+import { del, get, noContent, patch, post, put, refused, type Section } from '../row.ts';
 
 const policy = { policy: post('/ip_policies', {}) };
 const rule = (cidr: string) => post('/ip_policy_rules', { ip_policy_id: '{policy.id}', cidr, action: 'allow' });
@@ -98,6 +98,13 @@ export const errors: Section = {
       },
       ask: del('/tls_certificates/{certificate.id}'),
       answer: refused('RESOURCE_IN_USE', { reserved_domain: /^{a.id}, {b.id}, {c.id}, {d.id}, {e.id}, …$/ }),
+      later: [
+        [del('/reserved_domains/{f.id}'), noContent],
+        [
+          del('/tls_certificates/{certificate.id}'),
+          refused('RESOURCE_IN_USE', { reserved_domain: '{a.id}, {b.id}, {c.id}, {d.id}, {e.id}' }),
+        ],
+      ],
     },
     {
       rule: 'PRECONDITION_FAILED, 412: the resource is at another revision; details have its tag',

@@ -65,10 +65,8 @@ const sources: Row[] = [
   },
 ];
 
-const destined: Row[] = [];
-
 export const eventSubscriptions: Section = {
   title: 'Event subscriptions',
   family: eventSubscription,
-  rows: [...sources, ...destined],
+  rows: sources,
 };

@@ -55,8 +55,6 @@ const paths: Row[] = [
   },
 ];
 
-const backing: Row[] = [];
-
 const belonging: Row[] = [
   {
     rule: 'A route shows its edge; the body may repeat the id of the edge, but not name another',
@@ -97,5 +95,5 @@ const belonging: Row[] = [
 export const httpsEdgeRoutes: Section = {
   title: 'Extension: HTTPS edge routes',
   family: httpsEdgeRoute,
-  rows: [...paths, ...backing, ...belonging],
+  rows: [...paths, ...belonging],
 };

@@ -1,4 +1,4 @@
-/** What a certificate must be so that others can be validated against it. */
+/** The requirements on a certificate that others are validated against. */
 import type { Read } from './pem.ts';
 import { shortRsaKey } from './rsa.ts';
 import { type Certificate, readCertificates } from './x509.ts';

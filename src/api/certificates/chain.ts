@@ -55,7 +55,7 @@ export function readPrivateKey(pem: string): Read<PrivateKey> {
   if ('reason' in encoding) return encoding;
   let key: KeyObject;
   try {
-    // Not the text: OpenSSL would look for a key of any type in it.
+    // DER, not PEM: in PEM, OpenSSL would look for a key of any type.
     key = createPrivateKey({ key: block.der, format: 'der', type: encoding.value });
   } catch {
     return { reason: UNREADABLE };
@@ -68,8 +68,8 @@ const signing = promisify(sign);
 const verifying = promisify(verify);
 
 /**
- * Whether the certificate is that of the private key. The key may say so and be wrong: its public half stands beside the
- * private one, and nothing but a signature shows that they fit.
+ * Whether the certificate belongs to the private key. Comparing public keys is not enough: a key file also contains the
+ * public half, and only a signature shows that the private half matches it.
  */
 export async function fits({ x509 }: Certificate, { key, type }: PrivateKey): Promise<boolean> {
   if (!x509.checkPrivateKey(key)) return false;

@@ -12,7 +12,7 @@ export interface DerElement {
   content: Buffer;
 }
 
-/** Thrown for bytes that are not what they should be. */
+/** Thrown for malformed bytes. */
 export class MalformedDer extends Error {
   override readonly name = 'MalformedDer';
 }

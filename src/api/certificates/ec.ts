@@ -1,29 +1,29 @@
-/** On which curves the EC keys of certificates and their private keys may be. */
+/** The curves allowed for the EC keys of certificates and for private keys. */
 import type { KeyObject } from 'node:crypto';
 import { type DerElement, elementsOf, numberIn, TAG } from './der.ts';
 
 /**
  * Those that Go's crypto/tls takes. OpenSSL reads many more, and any parameters without a name. Of the named ones, the
- * slowest to verify with takes 5 ms (sect571r1), and the slowest of these 2 ms (P-521). A key that spells out the
- * parameters of one of these has its name, too, and costs the same.
+ * slowest to verify with takes 5 ms (sect571r1), and the slowest of these 2 ms (P-521). OpenSSL also recognises a key
+ * that spells out the parameters of one of these, which costs the same.
  */
 const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 
-/** Over which fields they are. */
+/** The primes of their fields. */
 const PRIMES = new Set([
   (2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n).toString(16),
   (2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n).toString(16),
   `0${(2n ** 521n - 1n).toString(16)}`,
 ]);
 
-/** Of the object identifier of EC keys (1.2.840.10045.2.1), the bytes in hex. */
+/** The object identifier of EC keys (1.2.840.10045.2.1), as bytes in hex. */
 export const EC_OID = '2a8648ce3d0201';
 
 const OWN_PARAMETERS = 'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521';
 
 /**
- * Why OpenSSL must not read a curve, which is named or spells out its parameters (SEC 1, appendix C.2). To find a point
- * of which only one coordinate is given takes up to 200 ms over a field made for that, but not over these.
+ * Why OpenSSL must not read a curve that spells out its parameters (SEC 1, appendix C.2). Decompressing a point takes up
+ * to 200 ms over a field crafted for that, but not over the usual fields. Named curves are always fine.
  */
 export function unboundedCurve(parameters: DerElement | undefined): string | undefined {
   if (parameters?.tag !== TAG.sequence) return undefined;
@@ -33,7 +33,7 @@ export function unboundedCurve(parameters: DerElement | undefined): string | und
   return isKnown ? undefined : OWN_PARAMETERS;
 }
 
-/** Why an EC key is on no curve that TLS libraries take, if it is an EC key and that is so. */
+/** Why TLS libraries would not accept the curve of an EC key; undefined for other keys. */
 export function unusualCurve({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string | undefined {
   if (asymmetricKeyType !== 'ec') return undefined;
   const { namedCurve } = asymmetricKeyDetails ?? {};

@@ -1,4 +1,4 @@
-/** PEM (RFC 7468), read strictly: blocks and white space, and nothing else but what its reader allows. */
+/** A strict reader of PEM (RFC 7468): blocks, white space, and only the text that the caller allows. */
 import type { Refusal } from '../../resources/definition/errors.ts';
 
 export interface PemBlock {
@@ -22,8 +22,8 @@ export interface PemRules {
 }
 
 /**
- * The blocks of a text, of which there is at least one, or why it has none. The reason never shows its contents. Lines
- * may have any length, but what stands on a line is what OpenSSL wants there, since others will read the same text.
+ * The blocks of a text (at least one), or why it is refused. The reason never shows the contents. Lines may have any
+ * length but must otherwise be as OpenSSL requires, since other programs will read the same text.
  */
 export function readPem(text: string, { explained }: PemRules = { explained: false }): Read<PemBlock[]> {
   const blocks: PemBlock[] = [];
@@ -71,7 +71,7 @@ function skipSpace(text: string, at: number): number {
   return at + text.slice(at).search(/\S|$/);
 }
 
-/** Any other line with dashes is one that others may take for the beginning of a block: it stays. */
+/** Does not skip other lines with dashes, which other parsers might take for the beginning of a block. */
 function skipExplanation(text: string, from: number): number {
   const at = skipSpace(text, from);
   const dashes = text.indexOf('-----', at);

@@ -1,6 +1,6 @@
 /**
- * What a private key is, according to its bytes. OpenSSL computes the public half of a DSA or Diffie-Hellman key while it
- * reads it, in the event loop: up to 20 s for a key of 15 KB. So it only gets keys that are known to be cheap.
+ * Classifies a private key by its bytes. When OpenSSL reads a DSA or Diffie-Hellman key, it computes the public half in
+ * the event loop: up to 20 s for a key of 15 KB. So it only gets keys that are known to be cheap.
  */
 import { type DerElement, elementsOf, firstElement, MalformedDer, numberIn, TAG } from './der.ts';
 import { EC_OID, unboundedCurve } from './ec.ts';
@@ -30,14 +30,14 @@ const UNSUPPORTED: Record<string, string> = {
   '2b6571': 'ed448',
 };
 
-/** OpenSSL takes PKCS #8 under the label of its algorithm, too. */
+/** OpenSSL also accepts PKCS #8 under the label of its algorithm. */
 const LABEL_OF_TYPE = { rsa: 'RSA PRIVATE KEY', ec: 'EC PRIVATE KEY', ed25519: 'PRIVATE KEY' };
 
-/** How a key that is cheap to read and to use is encoded, or why it is refused. */
+/** The encoding of a key that is cheap to read and use, or why it is refused. */
 export function encodingOf({ label, der }: PemBlock): Read<Encoding> {
   try {
     const members = elementsOf(firstElement(der));
-    // The version. Node takes what begins otherwise for an encrypted key.
+    // The version. Node takes anything else here for an encrypted key.
     if (members[0]?.tag !== TAG.integer) return { reason: UNREADABLE };
     switch (members[1]?.tag) {
       case TAG.sequence:

@@ -4,23 +4,23 @@ import type { KeyObject } from 'node:crypto';
 /** The shortest that TLS libraries accept by default. */
 const MIN_BITS = 2048;
 /**
- * The longest that Go's crypto/tls accepts, for the reason that holds here, too: a signature by one of 16,384 bits takes
- * a second of one of the few threads that everything in this process shares.
+ * The longest that Go's crypto/tls accepts. A signature with 16,384 bits would occupy one of the few libuv threads of
+ * this process for a second.
  */
 const MAX_BITS = 8192;
-/** What Go's crypto/rsa and Windows read at most; in practice it is 65537. To verify takes time for each bit of it. */
+/** The largest that Go's crypto/rsa and Windows accept; in practice it is 65537. Verification time grows with its length. */
 const MAX_EXPONENT = 2n ** 31n - 1n;
 
 export const isRsa = ({ asymmetricKeyType }: KeyObject): boolean => asymmetricKeyType?.startsWith('rsa') === true;
 
-/** Why a key is too short to be trusted, if it is an RSA key and that short. */
+/** Why an RSA key is too short to be trusted; undefined for other keys. */
 export function shortRsaKey(key: KeyObject): string | undefined {
   const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   if (!isRsa(key) || modulusLength >= MIN_BITS) return undefined;
   return `is an RSA key of ${modulusLength} bits; it must have at least ${MIN_BITS}`;
 }
 
-/** Why it would take too long to use a key, if it is an RSA key and that large. */
+/** Why using an RSA key would take too long; undefined for other keys. */
 export function costlyRsaKey(key: KeyObject): string | undefined {
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
   if (!isRsa(key)) return undefined;
@@ -31,8 +31,8 @@ export function costlyRsaKey(key: KeyObject): string | undefined {
 }
 
 /**
- * Why it may take too long to use a private key of these numbers, given without leading zeros. OpenSSL computes with
- * them even if they do not fit each other, and only its latest versions refuse those that are longer than the modulus.
+ * Why using a private key with these numbers (without leading zeros) may take too long. OpenSSL computes with them even
+ * if they do not belong together, and only its latest versions refuse numbers longer than the modulus.
  */
 export function unboundedRsaKey(modulus: Buffer, numbers: Buffer[]): string | undefined {
   return numbers.some((number) => isLonger(number, modulus))

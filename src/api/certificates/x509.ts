@@ -3,7 +3,7 @@
  * OpenSSL only prints.
  */
 import { type KeyObject, X509Certificate } from 'node:crypto';
-// Before the next one, which asks for it when it is loaded.
+// Must come before the next import, which needs it at load time.
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import ipaddr from 'ipaddr.js';
@@ -33,7 +33,7 @@ export interface Certificate {
 
 /**
  * The certificates of a PEM text, in order.
- * @param surplus why that many blocks are too many; to read each of them takes time
+ * @param surplus why that many blocks are too many; asked first, since reading each of them takes time
  */
 export function readCertificates(
   pem: string,
@@ -88,7 +88,7 @@ function readCertificate(block: PemBlock): Read<Certificate> {
   }
 }
 
-/** OpenSSL reads the key, and the curve that it is on, with the certificate (RFC 5280, section 4.1). */
+/** Checked before OpenSSL reads the key and its curve with the certificate (RFC 5280, section 4.1). */
 function unboundedKey(der: Buffer): string | undefined {
   const [toBeSigned] = elementsOf(firstElement(der));
   const [, , , , , key] = elementsOf(toBeSigned).filter(({ tag }) => tag !== TAG.explicit0);
@@ -129,10 +129,10 @@ function differingDates(certificate: X509Certificate, parsed: x509.X509Certifica
 
 const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : showSecond(date.toISOString()));
 
-/** Those that TLS 1.3 signs with, which DSA is not. */
+/** Types with which TLS 1.3 can sign; DSA is not one of them. */
 const SIGNING_KEYS = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448']);
 
-/** Node reads the key when it is asked for. Signatures are verified in the event loop, so its cost is bounded first. */
+/** Node reads the key on access. Signatures are verified in the event loop, so its cost is bounded first. */
 function keyProblem(certificate: X509Certificate): string | undefined {
   let key: KeyObject;
   try {
@@ -150,7 +150,7 @@ function keyProblem(certificate: X509Certificate): string | undefined {
 /** Only the signature of a self-signed certificate can be checked here. */
 function signatureProblem(certificate: X509Certificate, parsed: x509.X509Certificate): string | undefined {
   if (certificate.subject !== certificate.issuer) return undefined;
-  // A CA that changes its key signs its own name with the old one, and names that (RFC 5280, sections 3.2 and 4.2.1.1).
+  // A CA that changes its key signs its new certificate with the old key and names that (RFC 5280, 3.2 and 4.2.1.1).
   const signer = parsed.getExtension(x509.AuthorityKeyIdentifierExtension)?.keyId;
   const own = parsed.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
   if (signer !== undefined && signer !== own) return undefined;

@@ -1,10 +1,10 @@
-/** Work on many rows, of which nobody waits for all: each statement takes few, however many there are. */
+/** Changes many rows in batches, so that no single statement takes long. */
 import type { Executor } from '../store/database.ts';
 
-/** How many rows a statement changes: few enough that it is over in time, and nobody waits for it. */
+/** Rows per statement: few enough that it neither times out nor blocks others for long. */
 export const BATCH = 1000;
 
-/** Repeats a statement that returns a row for each that it has changed, at most `BATCH`, until it finds less. */
+/** Repeats a statement, which must return the rows that it changed, until it changes fewer than `BATCH`. */
 export async function inBatches(db: Executor, text: string, values: unknown[]): Promise<void> {
   while ((await db.query({ text, values })).length === BATCH);
 }

@@ -1,11 +1,11 @@
-/** Which of the resources that records of creates name are there. */
+/** Which of the resources named in idempotency records still exist. */
 import { FAMILIES } from '../../resources/families.ts';
 import type { Executor } from '../store/database.ts';
 
 /** Tables by the prefix of the ids in them. */
 const TABLES: ReadonlyMap<string, string> = new Map(FAMILIES.map(({ prefix, table }) => [prefix, table]));
 
-/** Those of these ids that exist: a query for each family among them, however many they are. */
+/** The ids that exist. Runs one query per family. */
 export async function existing(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (const [text, values] of Map.groupBy(ids, queryFor)) {

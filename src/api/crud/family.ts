@@ -97,7 +97,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     referring,
     async detach(tx, ids) {
       for (const work of attached) await work(tx, ids);
-      // Last: what was waited for before may have made some refer to more.
+      // Last, since the work above may have waited for writes that added references.
       if (refers) await dropReferences(tx, ids);
     },
     onRemoval: (work) => void attached.push(work),
@@ -163,7 +163,7 @@ async function withLocked<R extends Resource>(
 
 /**
  * Writes a locked row with its event; returns the new revision.
- * @param told what the event says besides the resource
+ * @param told additional members of the event's payload
  */
 export function writeRow<R extends Resource>(
   { api, tx, caller }: WriteContext,
@@ -188,7 +188,7 @@ export async function removeWhere<R extends Resource>(
     text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
     values: [value],
   });
-  // Not from the beginning each time: the index still has those that are gone until the transaction has ended.
+  // Continues after the last id: until the transaction ends, the index still contains the deleted rows.
   for (let last: string | undefined = FIRST; last !== undefined; ) {
     const gone: Row[] = await rows.where(tx, column, value, { after: last, limit: REMOVED_AT_ONCE });
     last = gone[REMOVED_AT_ONCE - 1]?.id;
@@ -203,5 +203,5 @@ export async function removeWhere<R extends Resource>(
   }
 }
 
-/** There is no limit to how many there are, but to how many are in memory. */
+/** Bounds the memory: a parent may have any number of resources. */
 const REMOVED_AT_ONCE = 100;

@@ -42,8 +42,8 @@ export interface Hooks<R extends Resource = Resource> {
   /** Completes a new resource. No I/O: it may run for a request that turns out to be a replay. Throws ApiError. */
   draft?(caller: Caller, input: z.output<R['create']>): Draft;
   /**
-   * Completes a new resource where that takes time or other resources; outside of any transaction. Not called for a
-   * request that is seen to be a replay; of several that come at once, all may call it. Throws ApiError.
+   * Completes a new resource where that is slow or needs other resources; runs outside of any transaction. Skipped for
+   * a known replay, but concurrent requests under one key may all call it. Throws ApiError.
    */
   prepare?(
     input: z.output<R['create']>,
@@ -55,14 +55,14 @@ export interface Hooks<R extends Resource = Resource> {
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
   /** Locks what other writes lock before the resource itself, so that they cannot deadlock. */
   lockFirst?(context: WriteContext, id: string): Promise<void>;
-  /** Whether this is the secret of a resource that no response shows, or only that to its creation. */
+  /** Whether this is the resource's secret, which at most the creation response shows. */
   isSecret?(context: WriteContext, id: string, sent: string): Promise<boolean>;
   beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** What follows from a new resource, in its transaction. */
   afterCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
   beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;
-  /** May return what the event says besides the resource. */
+  /** May return additional members of the event's payload. */
   beforeDelete?(context: WriteContext, deleted: View<R>): Promise<EventDetails | undefined>;
   /** The error for a schema rule that a write broke. Fields that are `unique` need none. */
   explain?(broken: Violation, written: Row): ApiError | undefined;

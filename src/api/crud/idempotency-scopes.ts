@@ -16,11 +16,11 @@ export interface StoredPlace {
 
 export interface Scope {
   nextSequence: number;
-  /** What was created in it, as the records of the keys say, newest first; a resource may be gone by now. */
+  /** What was created in it according to the records of the keys, newest first; some may no longer exist. */
   created: { id: string; path: string; sequence: number }[];
 }
 
-/** The first create of a scope may have any number: whoever restored it from a backup goes on where it was. */
+/** The first create of a scope may have any number, so that a scope can continue after a restore from a backup. */
 const ADVANCE = `
   insert into idempotency_scopes as scope (principal, digest, sequence, closed_through, used_at) values ($1, $2, $3, 0, $4)
   on conflict (principal, digest) do update set sequence = excluded.sequence, used_at = excluded.used_at
@@ -33,18 +33,18 @@ export async function advance(tx: Executor, principal: string, { scope, sequence
   return (await tx.query({ name: 'scope.advance', text: ADVANCE, values })).length > 0;
 }
 
-/** More than anything that begins its creates in one scope has, and few enough to be shown at once. */
+/** Far more than one scope should need, and few enough for one response. */
 export const MAX_IN_SCOPE = 1000;
 
 const COUNT = 'select count(*) as records from idempotency_keys where principal = $1 and scope = $2';
 
-/** What is deleted frees its place. @throws CONFLICT when too much that was created in the scope exists */
+/** Deleted resources do not count. @throws CONFLICT if the scope is full */
 export async function mustHaveRoom(tx: Executor, principal: string, { scope, sequence }: StoredPlace): Promise<void> {
-  // Numbers rise by one: below this, there cannot be so many.
+  // Numbers rise by one, so the scope cannot be full below this one.
   if (sequence <= MAX_IN_SCOPE) return;
   const [row] = await tx.query({ name: 'scope.count', text: COUNT, values: [principal, scope] });
   if (Number(row?.records) < MAX_IN_SCOPE) return;
-  throw conflict(`An idempotency scope may have at most ${MAX_IN_SCOPE} resources: use one for each thing of yours.`, {
+  throw conflict(`An idempotency scope may have at most ${MAX_IN_SCOPE} resources; use another scope.`, {
     idempotency_scope: 'full',
   });
 }
@@ -118,7 +118,7 @@ const FORGET = `
       limit ${BATCH} for update skip locked))
   returning 1`;
 
-/** So that each is looked at once in that time, not at every sweep. */
+/** Postpones the next check of a scope that still has resources. */
 const KEEP = `
   update idempotency_scopes set used_at = $2
    where ctid = any(array(

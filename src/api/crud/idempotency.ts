@@ -22,7 +22,7 @@ export const TOKEN_KEPT_MS = 24 * 60 * 60 * 1000;
 export const CLOSED_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 export interface Attempt {
-  /** Whoever calls; a key means something for one user or bot only, whichever API key they use. */
+  /** The calling user or bot: idempotency keys belong to them, not to their API keys. */
   principal: string;
   digest: string;
   fingerprint: string;
@@ -44,7 +44,7 @@ export interface StoredResponse {
 
 export type Replay = Pick<StoredResponse, 'status' | 'body' | 'token'>;
 
-/** A create under an idempotency key, as it came. */
+/** A create under an idempotency key, as received. */
 export interface Tried {
   caller: Caller;
   idempotencyPlace: IdempotencyPlace | undefined;
@@ -103,7 +103,7 @@ export async function claim(tx: Executor, tried: Attempt): Promise<Replay | unde
     throw await refusal(tx, principal, place);
   }
   if (place) await mustHaveRoom(tx, principal, place);
-  // More than one turn only if the record goes away in between, because its resource is deleted.
+  // Repeats only if the record disappears in between because its resource is deleted.
   for (let turn = 0; turn < 5; turn++) {
     const now = new Date().toISOString();
     const values = [principal, digest, fingerprint, place?.scope ?? null, place?.sequence ?? null, now];
@@ -208,7 +208,7 @@ const EXPIRED = `
 
 const SWEEP_CLOSED = 'delete from idempotency_keys where closed_at < $1 and resource_id = any($2)';
 
-/** Of what exists, the record stays: it says that it was created, and in which scope. */
+/** Keeps the records of resources that exist: they say under which key and in which scope those were created. */
 async function sweepClosed(db: Executor, before: string): Promise<void> {
   for (let last: string | undefined = ''; last !== undefined; ) {
     const rows = await db.query({ text: EXPIRED, values: [before, last] });

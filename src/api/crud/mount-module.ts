@@ -81,7 +81,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
           const settings = { ...initial, ...given(module.fields, call.body) };
           const before = await getModule(api.secrets, context.tx, row.id, module);
           const body = show(settings, call.base);
-          // What it was, or what it will be: a module that was read somewhere else may be put here.
+          // The current or the new settings: a module that was read elsewhere may be put here.
           const views = [before && show(before, call.base), body];
           refuseUnless(call.sentBack, ({ path: [name = ''], value }) =>
             views.some((view) => isSame(value, memberOf(view, name), name)),

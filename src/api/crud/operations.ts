@@ -92,7 +92,7 @@ async function drafted<R extends Resource>(
   const draft = hooks.draft?.(call.caller, input);
   const prepared = hooks.prepare && (await hooks.prepare(input, id, api, call));
   const own = { id, created_at: new Date().toISOString(), revision: 1 };
-  // Each part over those before it.
+  // Later parts override earlier ones.
   const row: Row = Object.assign(
     { ...initial },
     given(resource.fields, call.body),
@@ -180,7 +180,7 @@ async function explained<R extends Resource>({ db }: Api, family: Family<R>, err
   return hooks.explain?.(broken, row) ?? (await explainUniqueness(resource, broken, row, db)) ?? error;
 }
 
-/** What the path says of a resource that lives in another. */
+/** The id of the parent, which the path carries. */
 function inside({ parent }: Resource, call: CreateCall): Record<string, unknown> {
   return parent ? { [parent.parameter]: call.params[parent.parameter] } : {};
 }

@@ -26,16 +26,16 @@ export function pageQuery(resource: Resource) {
 }
 
 interface List {
-  /** What the items are called. */
+  /** Name of the array. */
   name: string;
-  /** What was asked for. */
+  /** The limit of the request. */
   limit: number;
   uri: string;
 }
 
 /**
- * A page as JSON: as many of the rows as it may have bytes, and at least one. By itself, since the length of an item is
- * known only when it is written, and to write it twice would take as long again.
+ * A page as JSON: as many rows as fit into its byte limit, and at least one. Serialised here because the length of an
+ * item is known only then, and serialising everything twice would take twice as long.
  */
 export function pageJson({ rows, more }: Page, show: (row: Row) => object, { name, limit, uri }: List): string {
   const items: string[] = [];

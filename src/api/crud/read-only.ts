@@ -28,7 +28,7 @@ export async function refuseOtherValues<R extends Resource>(
   });
 }
 
-/** Without the secret that no response shows any more: whoever sends it back changes nothing either. */
+/** Without the secret, if it is the right one: no response shows it, but sending it back changes nothing. */
 async function withoutSecret<R extends Resource>(
   context: WriteContext,
   { hooks, secret: name }: Family<R>,
@@ -41,8 +41,8 @@ async function withoutSecret<R extends Resource>(
 }
 
 /**
- * Whether a field that cannot be changed was sent in another spelling of what is stored. None is what it was in a create:
- * the initial value, or whatever was chosen then.
+ * Whether an immutable field was sent in another spelling of what is stored. Null means what it meant in the create: the
+ * initial value, or what the service chose.
  */
 function isStoredAs(field: Field | undefined, sent: unknown, stored: unknown): boolean {
   const read = field?.input.safeParse(sent);

@@ -13,7 +13,7 @@ export const uniqueIndex = (resource: Pick<Resource, 'table'>, field: string) =>
 export const uniqueColumns = (field: string, unique: Unique): readonly string[] =>
   unique === true ? [field] : [...unique.within, field];
 
-/** CONFLICT naming the field and the resource that has its value, if the write broke a unique index; UNAVAILABLE if that is gone. */
+/** If the write broke a unique index: CONFLICT naming the existing resource, or UNAVAILABLE if that is gone. */
 export async function explainUniqueness(
   resource: Resource,
   broken: Violation,
@@ -26,7 +26,7 @@ export async function explainUniqueness(
     const columns = uniqueColumns(field, unique);
     const text = `select id from ${resource.table} where ${columns.map((name, at) => `${name} = $${at + 1}`).join(' and ')}`;
     const [existing] = await db.query({ text, values: columns.map((name) => row[name]) });
-    if (!existing) return unavailable(`What had the same ${words(field)} was deleted at this moment; try again.`);
+    if (!existing) return unavailable(`The resource with the same ${words(field)} has just been deleted; try again.`);
     const id = String(existing.id);
     return conflict(`The ${words(field)} is already taken.`, { [`/${field}`]: `is already used by ${id}`, id });
   }

@@ -15,7 +15,7 @@ export function fillPath(path: string, values: Readonly<Record<string, unknown>>
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }
 
-/** For views that are stored: the links in them are paths. Whoever asked may have sent any Host. */
+/** The base of stored views, whose links are paths: a client may send any Host header. */
 export const NO_BASE = '';
 
 /** The function that makes views of one family. */
@@ -31,7 +31,7 @@ export function viewer(resource: Resource): (row: Row, base: string) => ViewOfRo
   };
 }
 
-/** The function that completes the links of a stored view: where they are is known from the fields, not from names alone. */
+/** Returns a function that completes the links of a stored view, but not a `uri` in the data of users. */
 export function linker(resource: Resource): (stored: Readonly<Record<string, unknown>>, base: string) => object {
   const linked = new Set(['uri']);
   for (const [name, { as = name, show }] of Object.entries(resource.fields)) if (show) linked.add(as);
@@ -42,7 +42,7 @@ export function linker(resource: Resource): (stored: Readonly<Record<string, unk
 }
 
 function completed(name: string, value: unknown, base: string): unknown {
-  // Absolute in what an earlier release stored.
+  // Earlier releases stored absolute links.
   if (typeof value === 'string') return name === 'uri' && value.startsWith('/') ? base + value : value;
   if (Array.isArray(value)) return value.map((each) => completed(name, each, base));
   if (value === null || typeof value !== 'object') return value;

@@ -9,7 +9,7 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: Details;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the details, those that hold nothing of the request: they may be logged. */
+  /** The details that repeat nothing of the request and may be logged. */
   readonly fixed: Details;
 
   constructor(
@@ -31,13 +31,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The service has no room for the request at the moment. Nothing has failed, and there may be very many of them. */
+/** The service is too busy for the request. Nothing has failed, and such errors may be very frequent. */
 export class Overload extends ApiError {}
 
-/** A request that did not arrive in time: clients may keep that up without end, so it is not logged each time. */
+/** A request that did not arrive in time. Clients can cause any number of these, so not every one is logged. */
 export class LateRequest extends ApiError {}
 
-/** Thrown where a request is given up because its client has gone, or has been sent an error already. */
+/** Thrown to abandon a request whose client has gone or already has an error response. */
 export class RequestAborted extends Error {
   override readonly name = 'RequestAborted';
 
@@ -60,7 +60,7 @@ export function errorBody(error: ApiError, requestId: string): ErrorBody {
   };
 }
 
-/** What it repeats of the request may be cut within a character, or be no text: strict parsers would not read the answer. */
+/** Quotes from the request may be cut within a character or be malformed, which strict parsers would refuse. */
 const wellFormed = (details: Details): Details =>
   Object.fromEntries(Object.entries(details).map(([name, value]) => [name.toWellFormed(), value.toWellFormed()]));
 
@@ -86,7 +86,7 @@ export const internalError = () =>
 /**
  * @param problems reasons by JSON pointer of the field (`/rules/0/cidr`), `?name` of the query parameter, or
  * name of the header; `body` for the body as a whole
- * @param fixed reasons that hold nothing of the request, in place of those that may
+ * @param fixed for the log: reasons that repeat nothing of the request
  */
 export function invalidRequest(problems: Details, fixed: Details = {}): ApiError {
   const entries = Object.entries(problems);
@@ -95,7 +95,7 @@ export function invalidRequest(problems: Details, fixed: Details = {}): ApiError
   return new ApiError('INVALID_REQUEST', `${name}: ${reason}${rest}`, problems, {}, fixed);
 }
 
-/** The same for values, by where they were sent. */
+/** The same for refused values, by where they were sent. */
 export function refused(refusals: Readonly<Record<string, Refusal>>): ApiError {
   const by = (said: (refusal: Refusal) => string) =>
     Object.fromEntries(Object.entries(refusals).map(([name, refusal]) => [name, said(refusal)]));
@@ -105,7 +105,7 @@ export function refused(refusals: Readonly<Record<string, Refusal>>): ApiError {
   );
 }
 
-/** The same for reasons that hold nothing of the request. */
+/** The same for reasons that repeat nothing of the request. */
 export const invalidByRule = (problems: Details): ApiError => invalidRequest(problems, problems);
 
 export const unauthenticated = (message: string) =>

@@ -52,7 +52,7 @@ const SPECIAL = [
 
 export type Mounted = Pick<Family, 'operations'> & {
   readonly resource: Resource;
-  /** Which there are: what they take differs from family to family. */
+  /** Only their names matter here; their parameters differ from family to family. */
   readonly hooks: { readonly [name in keyof Hooks]?: unknown } & Pick<Hooks, 'sealed'>;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The sources of an event subscription, one by one. Each change is one of the subscription: its revision, its ETag and
- * an event that says that it was updated.
+ * The sources of an event subscription, one by one. Changing a source updates the subscription: it gets a new revision
+ * and ETag, and an update event.
  */
 import { z } from 'zod';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempotency.ts';
@@ -34,7 +34,7 @@ const types = z.array(z.string());
 /** The types of a stored subscription. */
 export const typesOf = (row: Row) => types.parse(row.sources);
 
-/** The answer to a create as its record keeps it: with the revision that it made, which is not always the first. */
+/** The stored response to a create, with the resulting revision of the subscription. */
 const kept = z.object({ type: eventSource.shape.type, revision: z.number().optional() });
 
 const PARAMETER = 'subscription_id';
@@ -90,7 +90,7 @@ export function addSources(subscriptions: Subscriptions): void {
       operationId: 'createEventSource',
       summary: 'Add a source to an event subscription',
       description:
-        'Appends a type of events to the subscription, whose `ETag` the response has. Fails with 409 if it has that type.',
+        'Appends an event type to the sources. The `ETag` is that of the subscription. Fails with 409 if it has that type.',
       body: eventSourceCreate,
       readOnly: SOURCE_READ_ONLY,
       success: { status: 201, description: 'The new source.', schema: eventSource },

@@ -1,4 +1,4 @@
-/** The hostports of edges: below a reserved domain, and of one edge only, of whichever kind. */
+/** The hostports of edges. Each lies below a reserved domain and belongs to at most one edge, HTTPS or TLS. */
 import { z } from 'zod';
 import type { Resource } from '../../resources/definition/resource.ts';
 import { coveringNames } from '../../resources/formats/domain-name.ts';
@@ -38,11 +38,11 @@ export function listening(resource: Pick<Resource, 'name'>) {
   };
 }
 
-/** Lets edges refer to a new domain for the hostports that it covers better than what they refer to so far. */
+/** Moves the references of edges to a new domain for the hostports that it covers more closely than their current one. */
 export async function coverEdges({ tx, api }: WriteContext, { domain }: { domain: string }): Promise<void> {
   const [, ...others] = coveringNames(domain);
   const below = domain.startsWith('*.') ? domain.slice(1) : null;
-  // Locked: other domains that cover the same edges take turns, and nothing refers for an edge that is gone.
+  // Locks the hostports, so that concurrent reservations take turns and no reference is added for a deleted edge.
   const text = `
     with listening as (
       select r.referrer_id, min(r.referrer) as referrer
@@ -79,7 +79,7 @@ const covered = z.array(z.object({ edge_id: z.string(), hostport: z.string(), re
 
 /** Frees the hostports of deleted edges. */
 export async function freeHostports(tx: Executor, edgeIds: readonly string[]): Promise<void> {
-  // In the order in which they are claimed: a delete by itself locks them in any.
+  // Locks in the order in which hostports are claimed; a plain delete would lock them in any order.
   const text = `
     delete from edge_hostports where hostport in (
       select hostport from edge_hostports where edge_id = any($1) order by hostport for update)`;
@@ -102,10 +102,10 @@ async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<voi
   await tx.query({ name: 'edge_hostports.take_turn', text, values: [HOSTPORT_LOCKS, hostports] });
 }
 
-/** How many locks there are for all names of domains: of a few edges with many hostports, PostgreSQL could not hold one each. */
+/** All domain names share this many locks. One for each name would exhaust PostgreSQL's lock table. */
 const COVERINGS = 64;
 
-/** Until the transaction ends, no domain is reserved that would cover one of these better. */
+/** Until the transaction ends, keeps others from reserving a domain that covers one of these more closely. */
 async function holdCovering(tx: Executor, hostports: readonly string[]): Promise<void> {
   const names = [...new Set(hostports.flatMap((hostport) => coveringNames(hostOf(hostport))))];
   const text = `
@@ -114,7 +114,7 @@ async function holdCovering(tx: Executor, hostports: readonly string[]): Promise
   await tx.query({ name: 'reserved_domains.hold_covering', text, values: [COVERING_LOCKS, names] });
 }
 
-/** Waits for the edges that have read what covers their hostports, so that this transaction sees them. */
+/** Waits for edges that have looked up the domains of their hostports, so that this transaction sees them. */
 async function takeCovering(tx: Executor, domain: string): Promise<void> {
   const text = `select pg_advisory_xact_lock($1, hashtext($2) & ${COVERINGS - 1})`;
   await tx.query({ name: 'reserved_domains.take_covering', text, values: [COVERING_LOCKS, domain] });
@@ -142,7 +142,7 @@ const UNCOVERED = 'is not covered by a reserved domain';
 /** The most specific reserved domain for each. Throws INVALID_REQUEST naming every hostport without one. */
 async function coveringDomains(tx: Executor, hostports: readonly string[], platform: Platform): Promise<string[]> {
   const names = hostports.map((hostport) => coveringNames(hostOf(hostport)));
-  // One that is being deleted is waited for, and then is not there.
+  // Waits for a domain that is being deleted, and then does not find it.
   const text = 'select id, domain from reserved_domains where domain = any($1) order by id for key share';
   const values = [[...new Set(names.flat())]];
   const found = reserved.parse(await tx.query({ name: 'reserved_domains.covering', text, values }));
@@ -161,9 +161,9 @@ async function coveringDomains(tx: Executor, hostports: readonly string[], platf
   return covering.flatMap((id) => id ?? []);
 }
 
-/** What to reserve of the names that would cover a hostport, or why none of them can be. */
+/** Which of the names that cover a hostport to reserve, or why none can be reserved. */
 function remedyFor(names: readonly string[], { serviceDomains }: Platform): string {
-  // Those further above would cover far more than was asked for.
+  // Names further up would cover far more than the hostport.
   const near = names.slice(0, 2).filter((name) => isReservable(name, serviceDomains));
   if (near.length > 0) return `reserve ${near.join(' or ')}`;
   return `it ${reservedByService(names[0] ?? '', serviceDomains) ?? 'cannot be reserved'}`;

@@ -35,8 +35,8 @@ reservedDomains.add(detach('certificate', 'certificate_id'));
 reservedDomains.add(detach('certificate_management_policy', 'certificate_management_policy'));
 
 /**
- * A certificate of the user's own and automatic ones exclude each other. Only what a request sets is judged: a domain
- * with a policy also has a certificate once one has been issued.
+ * An uploaded certificate and automatic certificates exclude each other. Checks only what the request sets, since a
+ * domain with a policy also has a certificate once one has been issued.
  */
 function refuseBothCertificates(after: Row, before: Row | undefined): void {
   const both = after.certificate_id !== null && after.certificate_management_policy !== null;

@@ -8,13 +8,13 @@ export const namedRule = z.object({ id: z.string(), cidr: z.string(), action: z.
 
 interface Changed {
   readonly added?: readonly Row[];
-  /** Each as it is now, and as it was. */
+  /** Each after and before the change. */
   readonly changed?: readonly (readonly [now: Row, before: Row])[];
   /** As they were. */
   readonly removed?: readonly (Row | z.output<typeof namedRule>)[];
 }
 
-/** Members of the event besides the policy: all changed rules, which could not be found out later. */
+/** Additional members of the event: all changed rules, since nobody could reconstruct them later. */
 export function ruleChanges({ added = [], changed = [], removed = [] }: Changed) {
   return {
     rule_changes: {

@@ -28,7 +28,7 @@ const ruleSetView = z
 const settable = Object.keys(ruleSetMember.shape);
 const shownInRules = [...Object.keys(ipPolicyRule.view.shape), ...Object.keys(ipPolicyRule.fields)];
 
-/** What GET shows: `ip_policy_rules`, whose members are rules with all that they show. */
+/** What GET shows: `ip_policy_rules`, each with its read-only members. */
 const RULE_SET_READ_ONLY = {
   members: { ...setByService(['uri']), ip_policy_rules: showing('rules') },
   inside: { rules: setByService(shownInRules.filter((name) => !settable.includes(name))) },
@@ -48,14 +48,14 @@ function answer({ show }: Rules, policy: Pick<Row, 'id' | 'revision'>, rows: rea
   return { body: { ip_policy_rules: shown, uri }, revision: policy.revision };
 }
 
-/** Bytes of a rule as JSON, without its texts of any length. */
+/** Bytes of a rule as JSON, without description and metadata. */
 const SHORT_MEMBERS = 400;
 
 const SIZE = `
   select coalesce(sum(${SHORT_MEMBERS} + octet_length(to_json(concat(description, metadata))::text)), 0) as bytes
     from ip_policy_rules where ip_policy_id = $1`;
 
-/** How large the rule set of a policy is about, as JSON: up to 26 MB, since it is not paged. */
+/** Approximate size of a policy's rule set as JSON: up to 26 MB, since it is not paged. */
 async function sizeOf(db: Executor, policyId: string): Promise<number> {
   const [found] = await db.query({ name: 'ip_policy_rules.size', text: SIZE, values: [policyId] });
   return Number(found?.bytes);
@@ -93,7 +93,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     async handle(call, api) {
-      // Not in the transaction, which may run again.
+      // Outside the transaction, which may be retried.
       call.reserve(await sizeOf(api.db, call.params.id));
       return writeLocked(api, policies, call, async (context, policy) => {
         const { tx } = context;
@@ -103,7 +103,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         const updated = changed.map(([row]) => row);
         const rows = [...kept, ...updated, ...created];
         if (call.sentBack.length > 0) {
-          // With the id of the policy, which shows as a reference.
+          // Includes `ip_policy_id`, which responses show as a Ref.
           const asSent = (row: Row | undefined) => row && { ...row, ...rules.show(row, base) };
           const next = new Map(rows.map((row) => [row.cidr, row]));
           refuseUnlessShown(

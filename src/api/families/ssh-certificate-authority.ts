@@ -26,7 +26,7 @@ export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
       throw invalidByRule({ '/elliptic_curve': `applies only to private_key_type ecdsa, not to ${type}` });
     }
     const curve = type === 'ecdsa' ? (elliptic_curve ?? DEFAULT_CURVE) : null;
-    // Before the key is made: without an encryption key, nothing is made in vain.
+    // Fails without an encryption key, before a key pair is generated in vain.
     secrets.seal('', locationOf(id));
     const key = await withoutPermit(async (checkAwaited) => {
       const release = await generations.acquire(caller.id);
@@ -48,7 +48,7 @@ export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
 
 const sealed = z.object({ private_key: z.string() });
 
-/** The private key of an authority. @throws INVALID_REQUEST when there is none of that id */
+/** The private key of an authority. @throws INVALID_REQUEST if it does not exist */
 export async function signingKey({ db, secrets }: Api, id: string): Promise<KeyObject> {
   const text = `select ${PRIVATE_KEY} from ${table} where id = $1`;
   const [row] = await db.query({ name: `${table}.signing_key`, text, values: [id] });

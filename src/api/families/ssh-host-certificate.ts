@@ -38,7 +38,7 @@ export const sshHostCertificates = mount(sshHostCertificate, {
   },
 });
 
-/** Above zero, which OpenSSH takes for "no serial number", and within a signed column. */
+/** Positive, since OpenSSH takes 0 for "no serial number", and small enough for a signed column. */
 function randomSerial(): bigint {
   return (randomBytes(8).readBigUInt64BE() >> 1n) | 1n;
 }

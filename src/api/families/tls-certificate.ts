@@ -1,4 +1,4 @@
-/** TLS certificates: chain and key are read and held against each other, and the key is sealed. */
+/** TLS certificates: checks that chain and key belong together, and seals the key. */
 import { z } from 'zod';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { fits, type PrivateKey, readChain, readPrivateKey } from '../certificates/chain.ts';
@@ -42,7 +42,7 @@ export const tlsCertificates = mount(tlsCertificate, {
     };
   },
   async isSecret({ api, tx }, id, sent) {
-    // What is longer costs more to read.
+    // Reading a longer text would cost too much.
     if (!tlsCertificate.fields.private_key_pem.input.safeParse(sent).success) return false;
     const key = readPrivateKey(sent);
     if ('reason' in key) return false;

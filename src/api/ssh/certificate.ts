@@ -9,10 +9,10 @@ export interface HostCertificate {
   /** The key that is certified, in SSH's encoding. */
   subject: { algorithm: string; blob: Buffer };
   serial: bigint;
-  /** Names the certificate in the logs of whoever meets it. */
+  /** Identifies the certificate in the logs of clients and servers. */
   keyId: string;
   principals: readonly string[];
-  /** Seconds since 1970; the second is the first at which it is not valid any more. */
+  /** Seconds since 1970. At `validBefore`, the certificate is no longer valid. */
   validAfter: bigint;
   validBefore: bigint;
 }
@@ -43,7 +43,7 @@ export async function signHostCertificate(wanted: HostCertificate, authority: Ke
   return lineOf(type, Buffer.concat([body, string(await signature(body, authority))]));
 }
 
-/** What follows the algorithm in a key: a certificate has the same, after its nonce. */
+/** The numbers of a key, which follow its algorithm. A certificate repeats them after its nonce. */
 function numbersOf(blob: Buffer): Buffer {
   const algorithm = new SshReader(blob).string();
   return blob.subarray(4 + algorithm.length);

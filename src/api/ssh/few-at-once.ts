@@ -1,13 +1,13 @@
-/** Work that is done by few at once, for which few wait. */
+/** Limits how many calls of a function run and wait at the same time. */
 
 export interface Few {
   readonly running: number;
   readonly waiting: number;
-  /** What to throw when that many wait already. */
+  /** The error if too many are already waiting. */
   readonly refusal: () => Error;
 }
 
-/** The same work, of which as much is under way and waits as there may be. */
+/** Wraps `work`: further calls wait in order, or are refused if too many are waiting. */
 export function fewAtOnce<Result>(
   work: () => Promise<Result>,
   { running: mostRunning, waiting: mostWaiting, refusal }: Few,
@@ -22,7 +22,7 @@ export function fewAtOnce<Result>(
     try {
       return await work();
     } finally {
-      // Whoever waits takes the place over; only a place that nobody takes is free.
+      // The next waiting call takes over the place; it becomes free only if none is waiting.
       const next = waiting.shift();
       if (next) next();
       else running--;

@@ -11,8 +11,8 @@ import { fewAtOnce } from './few-at-once.ts';
 const generate = promisify(generateKeyPair);
 
 /**
- * An RSA key takes seconds of one of the few threads that everything else in this process shares, so few are made at
- * once, and few requests wait for it.
+ * Generating an RSA key occupies one of the few libuv threads of this process for seconds, so only few are generated at
+ * once, and only few requests may wait.
  */
 const generateRsa = fewAtOnce(() => generate('rsa', { modulusLength: RSA_BITS }), {
   running: 2,
@@ -37,7 +37,7 @@ const jwk = z.discriminatedUnion('kty', [
 export interface SshPublic {
   algorithm: string;
   blob: Buffer;
-  /** Undefined but for ECDSA. */
+  /** Only for ECDSA. */
   curve: EllipticCurve | undefined;
 }
 

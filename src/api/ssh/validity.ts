@@ -1,4 +1,4 @@
-/** From when until when a certificate is valid. */
+/** The period for which a certificate is valid. */
 
 import type { Refusal } from '../../resources/definition/errors.ts';
 import { showSecond } from '../../resources/formats/text.ts';
@@ -17,7 +17,7 @@ export function validityOf(
   const until = valid_until == null ? yearAfter(new Date(Math.max(from.getTime(), now))) : new Date(valid_until);
   if (until.getUTCFullYear() > 9999) return { reason: 'would be after the year 9999; give an earlier one' };
   if (until <= from) {
-    // Without the time of the attempt: an operator shows the reason, and must not have news at every attempt.
+    // Without the current time: the operator shows the reason, which must be the same at every attempt.
     if (valid_after == null) return { reason: 'must be in the future' };
     const fixed = 'must be after valid_after';
     return { reason: `${fixed}, which is ${showSecond(from.toISOString())}`, fixed };

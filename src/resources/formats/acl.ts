@@ -37,7 +37,7 @@ const RULE = new RegExp(String.raw`^(?:\*|bind:(?:${DOMAIN}|${ADDRESS}|${WILD_TO
 const LABEL_TOKEN = new RegExp(`^${TOKEN}$`);
 const TARGET = new RegExp(`^(?:${DOMAIN}|${ADDRESS}|${TOKEN}=${TOKEN})$`);
 
-/** Parses one ACL rule, or says why it is none. */
+/** Parses one ACL rule, or says why it is not one. */
 export function parseRule(rule: string): Parsed<Rule> {
   if (rule === '*') return { value: { form: 'any' } };
   if (!rule.startsWith('bind:')) {

@@ -1,4 +1,4 @@
-/** Creates that the database refuses for a reason that nobody has foreseen: by a trigger of this file. */
+/** Creates that the database refuses for an unforeseen reason: a trigger of this file. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { startTestApi } from '../harness.ts';
@@ -25,7 +25,7 @@ test('nothing stays of a create that fails', async () => {
 test.each([
   ['unique', '23505', 'reserved_domains', { domain: 'd.example.com' }],
   ['missing', '23503', 'ip_policies', {}],
-])('a rule that nobody has foreseen is a conflict that names it: %s', async (_, code, table, body) => {
+])('an unforeseen rule is a conflict that names it: %s', async (_, code, table, body) => {
   await refuse(table, code);
   const { error } = await admin.post(`/${table}`, body);
   expect(error).toMatchObject({ error_code: 'CONFLICT', details: { rule: 'unforeseen' } });

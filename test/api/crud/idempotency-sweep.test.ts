@@ -5,13 +5,11 @@ import { idempotencyDigest } from '../../../src/resources/definition/idempotency
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { startTestApi } from '../harness.ts';
+import { newKey, under } from './idempotency-keys.ts';
 
 const api = await startTestApi();
 const { admin } = api;
 
-let keys = 0;
-const newKey = () => `key-${keys++}`;
-const under = (key: string) => ({ 'idempotency-key': key });
 const close = (key: string) => admin.put(`/idempotency_keys/${idempotencyDigest(key)}/closed`);
 
 test('a record is swept of its token after a day, and of itself when closed for 30 days', async () => {

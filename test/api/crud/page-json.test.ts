@@ -8,7 +8,7 @@ const uri = 'http://api.example/things';
 const row = (id: string, more: object = {}) => ({ id, created_at: '', revision: 1, ...more });
 type Rows = ReturnType<typeof row>[];
 
-/** What such rows look like to a client, each as its id and whatever fills it. */
+/** A page as a client reads it; each row has its id and `fill`. */
 function pageOf(rows: Rows, more: boolean, fill = '') {
   const json = pageJson({ rows, more }, ({ id }) => ({ id, fill }), { name: 'things', limit: 7, uri });
   const { things, ...rest } = JSON.parse(json);
@@ -29,6 +29,7 @@ describe('a page', () => {
     // Two items with the commas behind them are exactly as large as a page may be.
     const half = MAX_PAGE_BYTES / 2 - '{"id":"t_3","fill":""},'.length;
     expect(pageOf(rows, false, 'x'.repeat(half))).toEqual({ ids: ['t_3', 't_2'], uri, next_page_uri: next('t_2') });
+    expect(pageOf(rows, false, '\u20ac'.repeat(half / 3 + 1))).toMatchObject({ ids: ['t_3'] });
     expect(pageOf(rows, false, 'x'.repeat(half + 1))).toEqual({ ids: ['t_3'], uri, next_page_uri: next('t_3') });
   });
 

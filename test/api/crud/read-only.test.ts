@@ -64,23 +64,6 @@ describe('what was sent back', () => {
     );
   });
 
-  test('is named in full, however much of it differs', async () => {
-    const { address } = await domain({ region: 'eu' });
-    const { error } = await admin.patch(address, {
-      region: 'us',
-      domain: 'x.example.com',
-      cname_target: 'x',
-      uri: 'x',
-    });
-    const { request_id: _, ...details } = error.details;
-    expect(details).toEqual({
-      '/region': 'cannot be changed',
-      '/domain': 'cannot be changed',
-      '/cname_target': 'is set by the service',
-      '/uri': 'is set by the service',
-    });
-  });
-
   test.each([null, ''])('may be %o where the service sets it, not where it was chosen once', async (none) => {
     const { address, view } = await domain({ region: 'eu' });
     const set = { id: none, uri: none, created_at: none, cname_target: none };
@@ -91,7 +74,7 @@ describe('what was sent back', () => {
 
   test.each([
     ['is what it is by default', {}, { private_key_type: null }, 200],
-    ['is not what it is by default', { private_key_type: 'rsa' }, { private_key_type: null }, 400],
+    ['is not what it is by default', { private_key_type: 'ecdsa' }, { private_key_type: null }, 400],
     ['is what the service chose', { private_key_type: 'ecdsa' }, { elliptic_curve: null }, 200],
     ['might be that', { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' }, { elliptic_curve: '' }, 200],
   ])('is none, as in a create, where what is stored %s: %o, %o, %i', async (_, given, none, status) => {
@@ -213,13 +196,6 @@ describe('a rule set', () => {
       '/ip_policy_rules/1/id': 'is set by the service',
     });
     expect(await read()).toEqual(view);
-  });
-
-  test('is told of 50 members that differ, however many there are', async () => {
-    const { address } = await policy();
-    const rules = Array.from({ length: 60 }, (_, n) => ({ cidr: `10.0.${n}.0/24`, action: 'deny', uri: 'x' }));
-    const { request_id: _, ...details } = (await admin.put(address, { rules })).error.details;
-    expect(Object.keys(details)).toEqual(rules.slice(0, 50).map((_, n) => `/rules/${n}/uri`));
   });
 
   test('refuses the id of another rule, and one that no rule has, by its place', async () => {

@@ -1,7 +1,6 @@
 /** What is shown of a stored row; test/api/life has what each family shows. */
 import { describe, expect, test } from 'vitest';
 import { fillPath, linker, NO_BASE, viewer } from '../../../src/api/crud/view.ts';
-import { apiKey } from '../../../src/resources/api-key.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
@@ -43,15 +42,6 @@ describe('a row', () => {
       backend: null,
     });
     expect(shown).not.toHaveProperty('edge_id');
-  });
-
-  test('has no token: that is not stored', () => {
-    expect(
-      viewer(apiKey)({ ...common, id: 'ak_1', owner_id: 'usr_1', expires_at: null, token: 'hidden' }, BASE),
-    ).toMatchObject({
-      token: null,
-      owner_id: 'usr_1',
-    });
   });
 });
 

@@ -4,10 +4,8 @@ import { listening } from '../../../src/api/families/hostports.ts';
 import { DEFAULT_PLATFORM } from '../../../src/api/http/platform.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
-import { MAX_HOSTPORTS } from '../../../src/resources/hostports.ts';
-import { httpsEdge } from '../../../src/resources/https-edge.ts';
 import { tlsEdge } from '../../../src/resources/tls-edge.ts';
-import { BASE, deadlocks, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+import { deadlocks, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -27,62 +25,10 @@ const app = await reserve('app.example.org');
 const wildcard = await reserve('*.example.org');
 const international = await reserve('bücher.example.com');
 
-describe.each([
-  { path: '/edges/https', name: 'https_edge', resource: httpsEdge, own: {} },
-  { path: '/edges/tls', name: 'tls_edge', resource: tlsEdge, own: { modules: [] } },
-])('an edge at $path', ({ path, name, resource, own }) => {
-  test('is created, shown, listed, changed and deleted', async () => {
-    const sent = { description: 'd', metadata: 'm', hostports: ['app.example.org:443', 'x.y.example.org:8443'] };
-    const created = (await admin.post(path, sent)).as(edge);
-    const { id, created_at } = created;
-    expect(created).toEqual({ ...sent, ...own, id, uri: `${BASE}${path}/${id}`, created_at });
-    expect(id.startsWith(`${resource.prefix}_`)).toBe(true);
-    expect((await admin.get(`${path}/${id}`)).as(edge)).toEqual(created);
-    expect(JSON.parse((await admin.get(path)).text)[resource.collection]).toContainEqual(created);
-    const changed = (await admin.patch(`${path}/${id}`, { hostports: ['y.example.org:443'] })).as(edge);
-    expect(changed).toEqual({ ...created, hostports: ['y.example.org:443'] });
-    expect((await admin.delete(`${path}/${id}`)).status).toBe(204);
-    expect((await admin.get(`${path}/${id}`)).status).toBe(404);
-  });
+/** Both kinds of edges have the same hooks. */
+const [path, name, resource] = ['/edges/tls', 'tls_edge', tlsEdge];
 
-  test('may listen nowhere', async () => {
-    expect((await admin.post(path, {})).as(edge)).toMatchObject({ hostports: [], description: null, metadata: null });
-  });
-
-  test.each([
-    ['App.Example.ORG:1', 'app.example.org:1'],
-    ['bücher.example.com:65535', 'xn--bcher-kva.example.com:65535'],
-    ['*.example.org:2', '*.example.org:2'],
-    ['*.deep.example.org:2', '*.deep.example.org:2'],
-  ])('listens at %s, shown as %s', async (sent, shown) => {
-    const { id, hostports } = await create(path, [sent]);
-    expect(hostports).toEqual([shown]);
-    await admin.delete(`${path}/${id}`);
-  });
-
-  test.each(['app.example.org', 'app.example.org:', 'app.example.org:0', 'app.example.org:65536', ':443', '443'])(
-    'does not listen at "%s"',
-    async (hostport) => {
-      const { error } = await admin.post(path, { hostports: [hostport] });
-      expect(error.details['/hostports/0']).toMatch(/domain:port/);
-    },
-  );
-
-  test('listens below a reserved domain only', async () => {
-    const hostports = ['app.example.org:443', 'example.org:443', 'a.example.net:443', '*.example.com:443'];
-    const { error } = await admin.post(path, { hostports });
-    expect(error.error_code).toBe('INVALID_REQUEST');
-    expect(error.details).not.toHaveProperty(['/hostports/0']);
-    expect(error.details['/hostports/1']).toBe('is not covered by a reserved domain; reserve example.org');
-    expect(error.details['/hostports/2']).toBe(
-      'is not covered by a reserved domain; reserve a.example.net or *.example.net',
-    );
-    expect(error.details).toHaveProperty(['/hostports/3']);
-    const { id } = await create(path, []);
-    const { error: later } = await admin.patch(`${path}/${id}`, { hostports: ['a.example.net:443'] });
-    expect(later.details).toHaveProperty(['/hostports/0']);
-  });
-
+describe('an edge', () => {
   test.each([
     ['a.b.example.net', 'reserve a.b.example.net or *.b.example.net'],
     ['*.example.net', 'reserve *.example.net'],
@@ -94,12 +40,8 @@ describe.each([
   ])('at %s is told to reserve only what may be', async (host, hint) => {
     const { error } = await admin.post(path, { hostports: [`${host}:443`] });
     expect(error.details['/hostports/0']).toBe(`is not covered by a reserved domain; ${hint}`);
-    for (const domain of hint
-      .replace(/^reserve |^it belongs.*$/, '')
-      .split(' or ')
-      .filter(Boolean)) {
-      await admin.delete(`/reserved_domains/${await reserve(domain)}`);
-    }
+    const domains = hint.startsWith('reserve ') ? hint.slice('reserve '.length).split(' or ') : [];
+    for (const domain of domains) await admin.delete(`/reserved_domains/${await reserve(domain)}`);
   });
 
   test('keeps the reserved domain that covers it best', async () => {
@@ -218,23 +160,5 @@ describe.each([
     await expect(claiming).rejects.toMatchObject({ code: 'CONFLICT' });
     await deleted;
     expect((await admin.delete(`${path}/${(await create(path, hostports)).id}`)).status).toBe(204);
-  });
-
-  test.each([
-    ['/hostports', { hostports: 'app.example.org:443' }],
-    ['/hostports/1', { hostports: ['app.example.org:443', 'APP.example.org:443'] }],
-    ['/hostports', { hostports: Array.from({ length: MAX_HOSTPORTS + 1 }, (_, n) => `app.example.org:${n + 1}`) }],
-    ['/hostports/0', { hostports: ['a_b.example.org:443'] }],
-    ['/modules', { modules: [] }],
-    ['/description', { description: 'x'.repeat(256) }],
-    ['/metadata', { metadata: 'x'.repeat(4097) }],
-  ])('a wrong %s is refused by name', async (pointer, body) => {
-    const { error } = await admin.post(path, body);
-    expect(error.error_code).toBe('INVALID_REQUEST');
-    expect(error.details).toHaveProperty([pointer]);
-  });
-
-  test('that does not exist is not found', async () => {
-    expect((await admin.get(`${path}/${newId(resource.prefix)}`)).status).toBe(404);
   });
 });

@@ -1,10 +1,10 @@
-/** No text, however long and of whatever it is made, keeps the process from everything else: checks are linear. */
+/** Checks of texts take linear time, so that no text blocks the process. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 
-/** What a pattern may repeat, between two others: there a search for its end begins anew at every place. */
+/** What a pattern may repeat. In a run of these, a careless pattern starts anew at every place. */
 const PIECES = [' ', '\t', '\n', '=', '.', '-', '/', 'a.', '%2F', '*.', ':', '\u200b'];
 const LENGTH = 512 * 1024;
 const texts = PIECES.flatMap((piece) => {
@@ -38,7 +38,7 @@ const check = (schema: z.ZodType, text: string) => {
   if (!(schema instanceof z.ZodTransform)) schema.safeParse(schema instanceof z.ZodArray ? [text] : text);
 };
 
-// What is quadratic takes minutes for one of them, and so longer than a test may.
+// A quadratic check would take minutes and run into the timeout.
 test.each(bodies)('of %s', (_, schemas) => {
   for (const schema of news(schemas)) {
     for (const text of texts) check(schema, text);

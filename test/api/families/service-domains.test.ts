@@ -4,7 +4,7 @@ import type { Platform } from '../../../src/api/http/platform.ts';
 
 const SERVICES: Platform['serviceDomains'] = ['tunnels.example', 'second.test'];
 
-describe('nobody may reserve', () => {
+describe('the service keeps for itself', () => {
   test.each([
     ['tunnels.example', /^belongs to the service; reserve a name below it, such as app\.tunnels\.example$/],
     ['*.second.test', /^belongs to the service; reserve a name below it, such as app\.second\.test$/],
@@ -18,7 +18,7 @@ describe('nobody may reserve', () => {
   });
 });
 
-describe('anybody may reserve', () => {
+describe('users may reserve', () => {
   test.each([
     'app.tunnels.example',
     '*.app.tunnels.example',

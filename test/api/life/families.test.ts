@@ -1,6 +1,6 @@
 /**
- * What a declarative client does with a resource of each family in its life, and what makes such a client plan a change
- * for ever: an answer that differs from what was sent, and a change that none was.
+ * What a declarative client does with a resource of each family. Such a client would plan a change again and again if a
+ * response differed from what was sent, or if a request without a change counted as one.
  */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -79,7 +79,7 @@ const scalar = z.object({
 
 const isText = ({ input }: Field) => input.safeParse('').success;
 
-/** What was read, with "" for null: in all that cannot be set, and in what can where "" is none, too. */
+/** What was read, with "" in place of null wherever "" means none. */
 function emptied(family: Resource, view: Json): Json {
   const isValue = (name: string) => {
     const field = family.fields[name];
@@ -234,7 +234,7 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
 /** A value for each field that can be updated, other than that of the least sample. */
 async function updates(family: Resource): Promise<[string, Field, unknown][]> {
   const { body, address } = await sample(family, 'full');
-  // What it has and nobody else may have is free then.
+  // Frees its unique values.
   await admin.delete(address);
   const { body: least } = await read((await sample(family, 'least')).address);
   const known: Json = { ...body, ...family.samples.change, ...(await MORE[family.name]?.()) };

@@ -96,7 +96,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
         const { [name]: _, ...rest } = sent;
         const without = json.parse(JSON.parse((await admin.put(address, rest)).text));
         await expectNoChange('PUT', address, { ...rest, [name]: null }, name);
-        // No module has an optional id, enum or time, for which "" would be null, too.
+        // No module has an optional id, enum or time, for which "" would mean null.
         const empty = { ...rest, [name]: '' };
         if (schema.safeParse('').success) expect((await admin.put(address, empty)).as(json)[name]).toBe('');
         else await expectRefused('PUT', address, empty, `/${name}`, /^must /);
@@ -146,7 +146,7 @@ describe('the life of a source of an event subscription', () => {
     expect(error.details['/uri']).toBe('is set by the service');
   });
 
-  test('has its address refused in the list of the subscription, too, if it is another', async () => {
+  test('is refused with another address in the list of the subscription as well', async () => {
     const { list, made } = await source();
     const address = list.replace('/sources', '');
     const other = { sources: [made, { uri: `${made.uri}x`, type: 'user_created.v0' }] };

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { BadEncryptionKey, type Keyring, keyring } from './api/secrets/keyring.ts';
-import { BadBootstrapKey } from './api/secrets/tokens.ts';
 import type { ApiConfig } from './api/settings.ts';
 import { codeOf } from './errors.ts';
 import { createLogger } from './log.ts';
@@ -268,7 +267,7 @@ main().catch((error: unknown) => {
 });
 
 function explain(error: unknown): string {
-  if ([BadSettings, BadEncryptionKey, BadBootstrapKey].some((known) => error instanceof known))
+  if ([BadSettings, BadEncryptionKey].some((known) => error instanceof known))
     return `Invalid settings:\n${String(error instanceof Error && error.message).replace(/^/gm, '  ')}`;
   const isKnown = error instanceof CannotStart;
   return `tunnel-operator failed: ${error instanceof Error ? (isKnown ? error.message : error.stack) : String(error)}`;

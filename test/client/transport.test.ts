@@ -55,11 +55,6 @@ describe('an answer', () => {
     });
   });
 
-  test('of somebody else may ask to wait, too', async () => {
-    const { send } = await transport([{ ...PAGE, headers: { ...PAGE.headers, 'retry-after': '2' } }], { retries: 0 });
-    await expect(send(get)).rejects.toMatchObject({ name: 'ApiUnreachableError', retryAfterMs: 2000 });
-  });
-
   test.each([
     ['INVALID_REQUEST', 400, false],
     ['NOT_FOUND', 404, false],
@@ -124,12 +119,6 @@ describe.concurrent('what is tried again', () => {
     expect(server.sent).toHaveLength(2);
   });
 
-  test('nothing where the caller wants none', async () => {
-    const { server, send } = await transport([BUSY, OK], { retries: 0 });
-    await expect(send(get)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    expect(server.sent).toHaveLength(1);
-  });
-
   const LATER = errorOf('UNAVAILABLE', 503, { 'retry-after': '20' });
 
   test('nothing once the caller has given up, also between two attempts', async () => {
@@ -184,12 +173,6 @@ describe('without an answer', () => {
     });
     // As long as it was waited for, in seconds.
     expect(told).toEqual([expect.toSatisfy((value: number) => value > 0.04)]);
-  });
-
-  test('in time although the caller might give up, too', async () => {
-    const { send } = await transport([null], { timeoutMs: 50, retries: 0 });
-    const { signal } = new AbortController();
-    await expect(send({ ...get, signal })).rejects.toMatchObject({ message: 'GET /a: no answer in time' });
   });
 
   test('since nobody listens, the reason says so, and the attempt has no status', async () => {

@@ -20,7 +20,6 @@ const start = (rateLimits: Partial<RateLimits>) =>
   startTestApi({ databaseUrl, rateLimits: { windowMs, ...rateLimits } });
 const limited = await start({ perKey: 6, perAddress: 3 });
 const unlimited = await start({});
-const probed = await start({});
 
 const known = await limited.newUser();
 
@@ -65,15 +64,4 @@ test('requests that fail for it are a line with the reason at once, and then one
   expect(await statuses(2, unlimited.admin)).toEqual([503, 503]);
   await vi.advanceTimersByTimeAsync(MINUTE_MS);
   expect(warnings(unlimited).slice(2)).toMatchObject([{ ...failure, failed: 2 }]);
-});
-
-test('probes of readiness that fail for it are as few lines', async () => {
-  const probe = () => probed.anonymous.get('/readyz');
-  for (let round = 0; round < 5; round++) {
-    const replies = await Promise.all(Array.from({ length: 10 }, probe));
-    expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(503));
-  }
-  expect(warnings(probed)).toMatchObject([{ level: 50, condition: 'ECONNREFUSED' }]);
-  await vi.advanceTimersByTimeAsync(MINUTE_MS);
-  expect(warnings(probed).slice(1)).toMatchObject([{ level: 50, condition: 'ECONNREFUSED', failed: 50 }]);
 });

@@ -77,14 +77,6 @@ test('the head of a second request that does not come has an answer of its own',
   expect((await untilClosed(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 503']);
 });
 
-test('a connection is kept between requests for as long as the answer says', async () => {
-  const socket = await connected({ connection: 0, keepAlive: 2_000 });
-  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
-  const received = await untilClosed(socket);
-  expect(received).toMatch(/^HTTP\/1\.1 200 /);
-  expect(received).toMatch(/\r\nkeep-alive: timeout=2\r\n/i);
-});
-
 test('a client that does not read its responses is cut, and then they hold nothing', async () => {
   const api = await startTestApi({ timeouts: { connection: 200 } });
   const body = '\u0001'.repeat(64 * 1024);
@@ -102,13 +94,6 @@ test('a client that does not read its responses is cut, and then they hold nothi
 test('a connection that sends nothing is closed without a response', async () => {
   const socket = await connected({ request: 500 });
   expect(await untilClosed(socket)).toBe('');
-});
-
-test('by default it is kept for longer than the minute of a load balancer', async () => {
-  const socket = await connected({});
-  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
-  const [first] = await new Promise<[string]>((resolve) => socket.once('data', (text: string) => resolve([text])));
-  expect(Number(/\r\nkeep-alive: timeout=(\d+)\r\n/i.exec(first)?.[1])).toBeGreaterThan(60);
 });
 
 describe('the server of METRICS_PORT closes a connection', () => {

@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { pathOf } from '../../../src/api/http/unknown-routes.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { endpointConfiguration } from '../../../src/resources/endpoint-configuration.ts';
 import { eventSource, eventSubscription } from '../../../src/resources/event-subscription.ts';
@@ -32,11 +31,6 @@ const stored = async () =>
     await api.rows('select body from idempotency_keys'),
     await api.rows('select * from resource_references'),
   ]);
-
-test('a service of Docker Compose may have an underscore in its name', async () => {
-  const { uri } = (await admin.post('/ip_policies', {}, { host: 'tunnel_api:8080' })).as(ipPolicy.view);
-  expect(uri).toMatch(/^http:\/\/tunnel_api:8080\/ip_policies\/ipp_/);
-});
 
 test('what a request calls the server is in its answer, and nowhere else', async () => {
   const forged = (more = {}) => ({ host: 'forged.example', ...more });
@@ -141,24 +135,6 @@ describe('a target in absolute form', () => {
     const closed = await admin.put(closing, undefined, { host: 'a.example' });
     expect(closed.as(closedIdempotencyKey).resource?.uri).toBe(`http://a.example${sources}/${body.type}`);
   });
-
-  test('with a method that its path lacks is 405', async () => {
-    const { status, head } = await send('PUT HTTP://evil.example/ip_policies?x=1', '');
-    expect(status).toBe(405);
-    expect(head).toMatch(/^allow: get, head, post$/m);
-  });
-});
-
-test.each([
-  ['/a/b?c=http://x/y', '/a/b'],
-  ['http://x/a/b?c', '/a/b'],
-  ['HTTPS://x:8080/a', '/a'],
-  ['http://x', '/'],
-  ['http://x?c', '/'],
-  ['/http://x/a', '/http://x/a'],
-  ['*', '*'],
-])('the path of the target %s is %s', (url, path) => {
-  expect(pathOf({ url })).toBe(path);
 });
 
 test('a Host header that is none is refused where no base URL is configured', async () => {

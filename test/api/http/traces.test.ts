@@ -72,14 +72,6 @@ test('a caller who wants no trace has none', async () => {
   expect(await span()).toMatchObject({ name: 'GET /whoami' });
 });
 
-test('of a path that does not exist, nothing is said', async () => {
-  await fetch(`${url}/tnl_ak_pasted_in_the_wrong_place`, { headers: { authorization } });
-  const { name, attributes } = await span();
-  expect(name).toBe('GET');
-  expect(attributes).toMatchObject({ 'http.response.status_code': 404 });
-  expect(JSON.stringify(attributes)).not.toContain('pasted');
-});
-
 test('of a probe there is none', async () => {
   for (const path of ['/healthz', '/readyz', '/metrics']) await fetch(url + path);
   await fetch(`${url}/openapi.json`);

@@ -226,7 +226,7 @@ async function runOperator(settings: OperatorConfig & LogConfig & TracingConfig,
   // Another process may already be active: work in flight must not be finished.
   if (why === 'lost') process.exit(1);
   await operator.stop();
-  // Whoever does not take the last traces would keep the process alive.
+  // A receiver that does not take the last traces would keep the process alive.
   process.exit();
 }
 

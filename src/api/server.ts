@@ -81,7 +81,7 @@ export async function startApi(
     const db = tracing ? tracedDatabase(opened, tracing, databaseUrl) : opened;
     const { eventRetentionMs } = config;
     const housekeepingDone = startHousekeeping(db, { eventRetentionMs, logger, signal: ending.signal });
-    // Neither a statement that hangs nor whoever receives the traces must hold up the end.
+    // Neither a hanging statement nor the receiver of traces may delay the end.
     undo.push(() =>
       Promise.race([
         Promise.all([housekeepingDone().then(() => db.close()), tracing?.stop()]),

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ApiError, ApiUnreachableError } from '../../src/client/errors.ts';
 import type { ApiRequest } from '../../src/client/request.ts';
@@ -47,7 +48,9 @@ describe('an answer', () => {
     ['an error of a code that has another status', 'GET', errorOf('NOT_FOUND', 503), '503 with application/json'],
   ])('of the wrong form is nobody’s: %s', async (_, method, answer, said) => {
     const { send } = await transport([answer], { retries: 0 });
-    await expect(send({ method, path: '/a' })).rejects.toMatchObject({
+    const error = await send({ method, path: '/a' }).catch((thrown: unknown) => thrown);
+    expect(inspect(error)).not.toContain('no JSON of ours');
+    expect(error).toMatchObject({
       name: 'ApiUnreachableError',
       message: expect.stringMatching(new RegExp(`^answered ${said}; is that .*\\(${method} /a, \\d+ bytes\\)$`)),
       answer: said,
@@ -151,12 +154,6 @@ test('every attempt is admitted and told of', async () => {
   const seconds = expect.toSatisfy((value: number) => value > 0 && value <= most);
   const first = { method: 'GET', status: 503, seconds };
   expect(told).toEqual(['admitted', first, 'admitted', { ...first, status: 200 }]);
-});
-
-test('a query has what is defined; the agent may have another name', async () => {
-  const { server, send } = await transport([OK], { userAgent: 'mine' });
-  await send({ ...get, query: { a: 0, b: undefined, c: 'x y' } });
-  expect(server.sent[0]).toMatchObject({ url: '/a?a=0&c=x+y', headers: { 'user-agent': 'mine' } });
 });
 
 describe('without an answer', () => {

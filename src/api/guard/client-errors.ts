@@ -1,4 +1,4 @@
-/** Responds to what Node's HTTP parser refused: a request that is not valid HTTP, too large a head, one that is late. */
+/** Responds to what Node's HTTP parser refuses: invalid HTTP, a head that is too large, a request that is late. */
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';

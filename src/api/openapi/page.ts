@@ -114,7 +114,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /**
  * The files of the page, by name; each is read when it is first asked for, and kept. The plugin opens one for each
- * request, until the answer is read: whoever does not read would hold descriptors that everybody needs.
+ * request, until the answer is read: clients that do not read would use up the descriptors.
  */
 function filesOf(folder: string): (name: string) => Promise<Format> | undefined {
   const names = new Set(readdirSync(folder).filter((name) => extname(name) in TYPES));

@@ -1,6 +1,6 @@
 /**
  * Deletes events that have been kept for long enough: since their delivery or, if their type is to be delivered nowhere,
- * since they occurred. One that waits for its delivery is kept longer, but not for ever.
+ * since they occurred. One that waits for its delivery is kept longer, but not forever.
  */
 import { z } from 'zod';
 import { firstIdAt } from '../../resources/definition/id.ts';

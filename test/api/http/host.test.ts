@@ -82,37 +82,6 @@ test('only links are completed in a replay, not what looks like one', async () =
   expect((await send()).text).toBe(first.text);
 });
 
-test('what was read under one name of the server may be sent back under another', async () => {
-  const [one, other] = [{ host: 'one.example' }, { host: 'other.example:8080' }];
-  const made = await admin.post('/ip_policies', {}, one);
-  const policy = `/ip_policies/${made.as(ipPolicy.view).id}`;
-  const created = await admin.post(
-    '/endpoint_configurations',
-    { type: 'http', ip_policy_ids: [policy.split('/')[2]] },
-    one,
-  );
-  const configuration = `/endpoint_configurations/${created.as(endpointConfiguration.view).id}`;
-  await admin.put(`${policy}/rules`, { rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] }, one);
-  const sources = [{ type: 'ip_policy_created.v0' }, { type: 'ip_policy_deleted.v0' }];
-  const subscribed = await admin.post('/event_subscriptions', { sources }, one);
-  const subscription = `/event_subscriptions/${subscribed.as(eventSubscription.view).id}`;
-
-  for (const address of [policy, configuration, subscription, `${policy}/rules`]) {
-    const read = JSON.parse((await admin.get(address, one)).text);
-    const reply = await admin.send(address.endsWith('/rules') ? 'PUT' : 'PATCH', address, {
-      body: read,
-      headers: other,
-    });
-    expect(reply.status, reply.text).toBe(200);
-    expect(reply.text).not.toContain('one.example');
-  }
-  const {
-    sources: [first, ...rest],
-  } = (await admin.get(subscription, one)).as(eventSubscription.view);
-  const changed = { sources: [{ ...first, type: 'user_created.v0' }, ...rest] };
-  expect((await admin.patch(subscription, changed, other)).status).toBe(200);
-});
-
 describe('a target in absolute form', () => {
   /** What comes back for a request with the key of the admin. */
   async function send(line: string, body: string, ...headers: string[]) {

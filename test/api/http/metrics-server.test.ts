@@ -68,9 +68,3 @@ test('has sixteen connections at most, and says so in the log', async () => {
 test('gives every connection and request ten seconds', () => {
   expect(build().app.server).toMatchObject({ timeout: 10_000, headersTimeout: 10_000, requestTimeout: 10_000 });
 });
-
-test('goes on when a connection cannot be accepted', async () => {
-  const { app, logged } = await listening();
-  app.server.emit('error', new Error('EMFILE'));
-  expect(logged).toEqual([[{ err: expect.any(Error) }, 'could not accept a connection']]);
-});

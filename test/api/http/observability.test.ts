@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { newId } from '../../../src/resources/definition/id.ts';
-import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
-import { type Method, startTestApi } from '../harness.ts';
+import { startTestApi } from '../harness.ts';
 
 const api = await startTestApi();
 const { admin, anonymous } = api;
@@ -92,67 +90,6 @@ describe('a request', () => {
     expect((await admin.post(path, body, { 'x-request-id': id })).status).toBe(400);
     expect(logged(id)).toMatchObject([{ reasons }]);
     expect(JSON.stringify(logged(id)).toLowerCase()).not.toContain('hunter');
-  });
-
-  test('that is refused by a rule of its family is logged with the rule', async () => {
-    const { id } = (await admin.post('/reserved_domains', { domain: 'logged.example.com' })).as(reservedDomain.view);
-    const [policy, owner, authority] = [newId('ipp'), newId('bot'), newId('sshca')];
-    const { id: configuration } = JSON.parse((await admin.post('/endpoint_configurations', { type: 'https' })).text);
-    const { public_key } = JSON.parse((await admin.post('/ssh_certificate_authorities', {})).text);
-    const refused: [Method, string, object, Record<string, string>][] = [
-      [
-        'PATCH',
-        `/reserved_domains/${id}`,
-        { region: 'us', domain: 'x.example.com', uri: 'x' },
-        { '/region': 'cannot be changed', '/domain': 'cannot be changed', '/uri': 'is set by the service' },
-      ],
-      [
-        'POST',
-        '/ip_policy_rules',
-        { cidr: '10.0.0.0/8', action: 'deny', ip_policy_id: policy },
-        { '/ip_policy_id': 'does not exist' },
-      ],
-      ['POST', '/api_keys', { owner_id: owner }, { '/owner_id': 'does not exist' }],
-      [
-        'POST',
-        '/edges/https',
-        { hostports: ['other.test:443'] },
-        { '/hostports/…': 'is not covered by a reserved domain' },
-      ],
-      ['PATCH', `/reserved_domains/${id}`, { certificate_id: newId('cert') }, { '/certificate_id': 'does not exist' }],
-      [
-        'PATCH',
-        `/reserved_domains/${id}`,
-        { http_endpoint_configuration_id: configuration },
-        { '/http_endpoint_configuration_id': 'must be of type http' },
-      ],
-      [
-        'POST',
-        '/ssh_host_certificates',
-        { ssh_certificate_authority_id: newId('sshca'), public_key: 'ssh-ed25519 AAAA' },
-        { '/public_key': expect.any(String) },
-      ],
-      [
-        'POST',
-        '/ssh_host_certificates',
-        { ssh_certificate_authority_id: authority, public_key },
-        { '/ssh_certificate_authority_id': 'does not exist' },
-      ],
-      [
-        'POST',
-        '/ssh_certificate_authorities',
-        { private_key_type: 'ed25519', elliptic_curve: 'nistp256' },
-        { '/elliptic_curve': 'applies only to private_key_type ecdsa, not to ed25519' },
-      ],
-    ];
-    for (const [index, [method, path, body, reasons]] of refused.entries()) {
-      const headers = { 'x-request-id': `rule-${index}` };
-      expect((await admin.send(method, path, { body, headers })).status, path).toBe(400);
-      expect(logged(`rule-${index}`)).toMatchObject([{ reasons }]);
-    }
-    const log = api.logs.join('\n');
-    for (const sent of [policy, owner, authority, configuration, 'x.example.com', 'other.test'])
-      expect(log).not.toContain(sent);
   });
 
   test('that fails inside is logged with the reason, which the answer does not tell', async () => {

@@ -5,7 +5,7 @@ import { sshHostCertificate } from '../../../src/resources/ssh-host-certificate.
 import { skipFor } from '../../skip.ts';
 import { startTestApi } from '../harness.ts';
 import { readCertificate } from './certificate-reader.ts';
-import { connect, describeCertificate, keygen, missing } from './openssh.ts';
+import { describeCertificate, keygen, missing } from './openssh.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -44,7 +44,6 @@ const authorities = await Promise.all(
 type Authority = (typeof authorities)[number];
 
 const noKeygen = missing('ssh-keygen');
-const noSshd = missing('ssh-keygen', 'ssh', 'sshd');
 const hostKeys = noKeygen
   ? []
   : await Promise.all(
@@ -65,7 +64,6 @@ async function certify({ id }: Pick<Authority, 'id'>, { publicKey }: Pick<HostKe
 const pairs = authorities.flatMap((authority) =>
   hostKeys.map((hostKey) => ({ authority, hostKey, title: `${hostKey.made} by ${authority.name}` })),
 );
-const trusting = ({ public_key }: Pick<Authority, 'public_key'>) => [`@cert-authority *.example.com ${public_key}`];
 
 describe('ssh-keygen -L', skipFor(noKeygen), () => {
   test.each(pairs)('reads and verifies a certificate of $title', async ({ authority, hostKey }) => {
@@ -98,55 +96,5 @@ describe('ssh-keygen -L', skipFor(noKeygen), () => {
     if (!authority || !hostKey) throw new Error('there are some');
     const lines = await describeCertificate((await certify(authority, hostKey)).certificate);
     expect(lines).toContain('Principals: (none)');
-  });
-});
-
-describe('ssh, of an sshd with a certificate', skipFor(noSshd), () => {
-  const host = 'web-1.example.com';
-  const principals = [host];
-
-  test.each(pairs)('accepts $title', async ({ authority, hostKey }) => {
-    const { certificate } = await certify(authority, hostKey, { principals });
-    const connection = { host, hostKey: hostKey.privateKey, certificate, knownHosts: trusting(authority) };
-    const { accepted, err } = await connect(connection);
-    expect(accepted, err).toBe(true);
-  });
-
-  const lastAuthority = () => authorities.at(-1) ?? fail();
-  const lastKey = () => hostKeys.at(-1) ?? fail();
-  const fail = (): never => {
-    throw new Error('there are some');
-  };
-
-  async function meet(more: object, options: { as?: string; trust?: string[]; key?: HostKey } = {}) {
-    const authority = lastAuthority();
-    const { certificate } = await certify(authority, lastKey(), more);
-    const { as = host, trust = trusting(authority), key = lastKey() } = options;
-    return connect({ host: as, hostKey: key.privateKey, certificate, knownHosts: trust });
-  }
-
-  test.each([
-    ['2001:DB8::0001', '2001:db8::1'],
-    ['::FFFF:C000:0201', '::ffff:192.0.2.1'],
-    ['192.0.2.1', '192.0.2.1'],
-    ['WEB-2.Example.com', 'web-2.example.com'],
-  ])('finds the principal %s as %s', async (principal, as) => {
-    const trust = [`@cert-authority * ${lastAuthority().public_key}`];
-    const { accepted, err } = await meet({ principals: [principal] }, { as, trust });
-    expect(accepted, err).toBe(true);
-  });
-
-  test('refuses another name', async () => {
-    const { accepted, err } = await meet({ principals }, { as: 'web-2.example.com' });
-    expect(accepted).toBe(false);
-    expect(err).toMatch(/name is not a listed principal/);
-    expect(err).toMatch(/Host key verification failed/);
-  });
-
-  test('refuses one of another authority', async () => {
-    const [other = fail()] = authorities;
-    const { accepted, err } = await meet({ principals }, { trust: trusting(other) });
-    expect(accepted).toBe(false);
-    expect(err).toMatch(/No matching CA found|Host key verification failed/);
   });
 });

@@ -109,30 +109,6 @@ describe('a process that is killed while it migrates', () => {
     expect(await catalog(databaseUrl)).toEqual(fromScratch);
     expect(await history(databaseUrl)).toEqual(names);
   });
-
-  test('leaves its lock to one that waits for it', async () => {
-    const databaseUrl = await createTestDatabase();
-    await migrate(databaseUrl, ours.slice(0, 5));
-    const held = await heldBack(databaseUrl);
-    const first = startMigrate(databaseUrl);
-    await held.untilThere(first);
-    const second = startMigrate(databaseUrl);
-    const waiting = async () =>
-      (await rows(databaseUrl, MIGRATING)).some(({ waits_for }) => waits_for === 'Lock advisory');
-    await waitFor('the second one to wait', waiting);
-    const locks = `select granted from pg_locks join pg_database d on d.oid = database
-                    where datname = current_database() and locktype = 'advisory' order by granted`;
-    expect(await rows(databaseUrl, locks)).toEqual([{ granted: false }, { granted: true }]);
-    await waitForChild(second, 'say that it waits', async () =>
-      /^waiting for a lock/m.test(await readFile(second.logFile, 'utf8')),
-    );
-
-    await first.stop({ signal: 'SIGKILL' });
-    await held.commit();
-    expect(await ended(second)).toMatchObject({ code: 0 });
-    expect(await appliedBy(second)).toEqual(names.slice(5));
-    expect(await catalog(databaseUrl)).toEqual(fromScratch);
-  });
 });
 
 describe('a release that is older than the database', () => {

@@ -70,7 +70,7 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
   const held = new Map<string, number>();
   let total = 0;
   const heldBy = (name: string) => held.get(name) ?? 0;
-  /** What is free, which no owner may exceed; 0 for no limit. */
+  /** Bytes that are free, an upper bound for every owner; 0 for no limit. */
   const fairShare = () => (perOwner > 0 && inAll > 0 ? Math.max(1, inAll - total) : 0);
 
   function open(key: string, owner: string): Charge {

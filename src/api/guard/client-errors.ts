@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
 }
 
-/** Largest head of a request, its first line included. It is held from its first byte and counts for nobody. */
+/** Largest head of a request, with its first line. It is held from its first byte and charged to no caller. */
 export const MAX_HEAD_BYTES = 8 * 1024;
 
 /** The `clientErrorHandler` of an instance. The error is not logged: it holds the bytes sent, with the Authorization header. */

@@ -70,7 +70,7 @@ const titleOf = (document: Json) => z.object({ info: z.object({ title: z.string(
 
 export async function addDocs(app: FastifyInstance, document: Json, rateLimiter: RateLimiter): Promise<void> {
   const json = formatted(Buffer.from(JSON.stringify(document)), 'application/json; charset=utf-8');
-  // Not at the start, since it takes a while, and nearly nobody asks for it.
+  // Not at the start: it takes a while and is rarely requested.
   let yaml: Format | undefined;
   const inYaml = () => {
     yaml ??= formatted(Buffer.from(stringify(document, { aliasDuplicateObjects: false })), 'application/yaml');

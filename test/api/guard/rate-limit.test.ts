@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { RateLimits } from '../../../src/api/guard/rate-limit.ts';
-import { createClient } from '../../../src/client/client.ts';
 import { type Reply, startTestApi } from '../harness.ts';
 
 /** No test lives long enough to see the next one. */
@@ -138,24 +137,6 @@ test('of the keys that are known, the one that was used longest ago is forgotten
   expect((await anonymous.get('/ip_policies')).status).toBe(401);
   refused(await idle.get('/ip_policies'));
   for (const { get } of [admin, newest]) expect((await get('/ip_policies')).status).toBe(200);
-});
-
-test('the client waits for as long as it is told, and then succeeds', async () => {
-  const { app, admin } = await start({ perKey: 1, windowMs: 300 });
-  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
-  const statuses: (number | undefined)[] = [];
-  const client = createClient({
-    baseUrl,
-    apiKey: admin.key,
-    retries: 5,
-    onAttempt: ({ status }) => void statuses.push(status),
-  });
-  await client.ipPolicies.create({}, { idempotencyKey: 'waits' });
-  await client.ipPolicies.create({}, { idempotencyKey: 'waits-too' });
-  await client.close();
-  expect(statuses.filter((status) => status === 201)).toHaveLength(2);
-  // Retry-After has whole seconds: one refusal is enough.
-  expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(1);
 });
 
 test('a key at its limit is refused without being looked up', async () => {

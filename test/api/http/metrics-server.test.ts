@@ -64,7 +64,3 @@ test('has sixteen connections at most, and says so in the log', async () => {
   expect(kept.filter(({ socket }) => socket.destroyed)).toEqual([]);
   expect(logged).toEqual([[{ connections: 16 }, expect.stringContaining('refusing connections for metrics')]]);
 });
-
-test('gives every connection and request ten seconds', () => {
-  expect(build().app.server).toMatchObject({ timeout: 10_000, headersTimeout: 10_000, requestTimeout: 10_000 });
-});

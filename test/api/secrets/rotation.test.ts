@@ -34,12 +34,6 @@ describe('a start', () => {
     await expect(openSecrets(db, ring(`a:${base64()}`))).rejects.toBeInstanceOf(BadEncryptionKey);
     await openSecrets(db, ring(`b:${base64()},${a}`));
   });
-
-  test('of many at once is possible', async () => {
-    const db = await openTestDatabase();
-    const keys = ring(base64());
-    await Promise.all(Array.from({ length: 8 }, () => openSecrets(db, keys)));
-  });
 });
 
 describe('a rotation', () => {

@@ -18,24 +18,14 @@ function find(name: string): string | undefined {
   });
 }
 
-const programs = { 'ssh-keygen': find('ssh-keygen'), ssh: find('ssh'), sshd: find('sshd') };
+const program = find('ssh-keygen');
 
-/** Why tests with these programs cannot run here; undefined when they can. */
-export function missing(...names: (keyof typeof programs)[]): string | undefined {
-  const absent = names.filter((name) => programs[name] === undefined);
-  return absent.length === 0 ? undefined : `OpenSSH is not complete on this machine (no ${absent.join(', ')})`;
-}
+/** Why tests with ssh-keygen cannot run here; undefined when they can. */
+export const missing = program === undefined ? 'there is no ssh-keygen on this machine' : undefined;
 
-export interface Output {
-  code: number;
-  out: string;
-  err: string;
-}
-
-function run(file: string | undefined, args: string[], options: { uid?: number; gid?: number; cwd?: string } = {}) {
-  if (file === undefined) throw new Error('look with missing() first');
-  return new Promise<Output>((resolve) => {
-    execFile(file, args, { ...options, timeout: 30_000 }, (error, out, err) =>
+function run(args: string[]) {
+  return new Promise<{ code: number; out: string; err: string }>((resolve) => {
+    execFile(program ?? '', args, { timeout: 30_000 }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
     );
   });
@@ -46,7 +36,7 @@ export async function describeCertificate(certificate: string): Promise<string[]
   const folder = await mkdtemp(join(tmpdir(), 'ssh-cert-'));
   try {
     await writeFile(join(folder, 'cert.pub'), `${certificate}\n`);
-    const { code, out, err } = await run(programs['ssh-keygen'], ['-L', '-f', join(folder, 'cert.pub')]);
+    const { code, out, err } = await run(['-L', '-f', join(folder, 'cert.pub')]);
     if (code !== 0) throw new Error(`ssh-keygen -L: ${err}${out}`);
     return out.split('\n').map((line) => line.trim());
   } finally {
@@ -59,7 +49,7 @@ export async function keygen(...args: string[]): Promise<{ publicKey: string; pr
   const folder = await mkdtemp(join(tmpdir(), 'ssh-key-'));
   try {
     const file = join(folder, 'key');
-    const { code, err } = await run(programs['ssh-keygen'], ['-q', '-N', '', '-C', 'root@host', '-f', file, ...args]);
+    const { code, err } = await run(['-q', '-N', '', '-C', 'root@host', '-f', file, ...args]);
     if (code !== 0) throw new Error(`ssh-keygen: ${err}`);
     return { publicKey: await readFile(`${file}.pub`, 'utf8'), privateKey: await readFile(file, 'utf8') };
   } finally {

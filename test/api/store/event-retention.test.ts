@@ -105,9 +105,4 @@ describe('events', () => {
     await other.rollback();
     expect(await pruneEvents(db, { keptMs, now })).toBe(1);
   });
-
-  test('are left when the process stops', async () => {
-    await event(20);
-    expect(await pruneEvents(db, { keptMs, now, signal: AbortSignal.abort() })).toBe(0);
-  });
 });

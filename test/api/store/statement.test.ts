@@ -1,4 +1,4 @@
-/** How rows are read, without a database; shown-forms.test.ts has what PostgreSQL writes. */
+/** How rows are read, without a database. */
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { type Shapes, type Statement, StatementRun } from '../../../src/api/store/statement.ts';

@@ -1,11 +1,11 @@
-/** What errors say, of Node, the system or a library. */
+/** Codes and messages of errors of Node, the system or a library. */
 
 /** @returns the text of the error that Node or the system gave, such as EADDRINUSE */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** Of a name with several addresses, none of which answers, Node gives an error for each, below one that says nothing. */
+/** If no address of a host name answers, Node throws one AggregateError without a message, with an error per address. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');

@@ -10,7 +10,7 @@ export interface LogOptions {
   more?: (() => object) | undefined;
 }
 
-/** Wherever one of these names occurs, at any depth and in any case, its value is not logged. */
+/** Values under these names are not logged, at any depth and in any case. */
 const SECRETS = [
   'authorization',
   'token',
@@ -36,8 +36,8 @@ function withoutSecrets(line: string): string {
 }
 
 /**
- * An error with what it says of itself, but not with what hangs on it: a lost connection to the database, the connection
- * with its URL and password.
+ * An error without the objects attached to it: that of a lost database connection has the connection, with its URL and
+ * password.
  */
 function errorLine(error: unknown): unknown {
   return error instanceof Error ? wordsOf(stdSerializers.err(error)) : error;

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { z } from 'zod';
 import { BadEncryptionKey, type Keyring, keyring } from './api/secrets/keyring.ts';
-import { BadBootstrapKey } from './api/secrets/tokens.ts';
 import type { ApiConfig } from './api/settings.ts';
 import { codeOf } from './errors.ts';
 import { createLogger } from './log.ts';
@@ -227,7 +226,7 @@ async function runOperator(settings: OperatorConfig & LogConfig & TracingConfig,
   // Another process may already be active: work in flight must not be finished.
   if (why === 'lost') process.exit(1);
   await operator.stop();
-  // Whoever does not take the last traces would keep the process alive.
+  // A receiver that does not take the last traces would keep the process alive.
   process.exit();
 }
 
@@ -268,7 +267,7 @@ main().catch((error: unknown) => {
 });
 
 function explain(error: unknown): string {
-  if ([BadSettings, BadEncryptionKey, BadBootstrapKey].some((known) => error instanceof known))
+  if ([BadSettings, BadEncryptionKey].some((known) => error instanceof known))
     return `Invalid settings:\n${String(error instanceof Error && error.message).replace(/^/gm, '  ')}`;
   const isKnown = error instanceof CannotStart;
   return `tunnel-operator failed: ${error instanceof Error ? (isKnown ? error.message : error.stack) : String(error)}`;

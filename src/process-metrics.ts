@@ -1,4 +1,4 @@
-/** What both programs tell of their process, for Prometheus. */
+/** The Prometheus metrics of the process, for both programs. */
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 
 /**

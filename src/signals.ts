@@ -1,4 +1,4 @@
-/** SIGINT and SIGTERM, of which process 1 of a container notices only what it listens to. */
+/** SIGINT and SIGTERM: process 1 of a container ignores signals that it has no listener for. */
 
 /**
  * A signal to a group of processes comes twice where a parent forwards it: `npm start` under systemd, Ctrl-C in a

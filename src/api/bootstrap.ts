@@ -3,7 +3,7 @@ import { apiKey } from '../resources/api-key.ts';
 import { newId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
 import { viewer } from './crud/view.ts';
-import { API_KEY_PREFIX, BadBootstrapKey, newToken, tokenHash } from './secrets/tokens.ts';
+import { API_KEY_PREFIX, newToken, tokenHash } from './secrets/tokens.ts';
 import type { Database, Executor } from './store/database.ts';
 import { LOCKS, lockUntilCommit } from './store/locks.ts';
 import { changeEvent } from './store/outbox.ts';
@@ -14,19 +14,23 @@ const ADMIN_NAME = 'Bootstrap admin';
 const keys = repository(apiKey, ['token_hash']);
 const users = repository(user);
 
+const KNOWN = `
+  select k.id, coalesce(u.admin and u.active and (k.expires_at is null or k.expires_at > now()), false) as works
+    from api_keys k left join users u on u.id = k.owner_id
+   where k.token_hash = $1`;
+
 export interface Bootstrapped {
   /** The new key, to be shown once; undefined if none had to be generated. */
   madeUp?: string;
-  /** The changes to a given key that existed but was not a working admin key. */
-  repaired?: { api_key_id: string; owner_id: string; changed: string[] };
+  /** The id of the given key if it exists but is not a working admin key. */
+  unusable?: string;
 }
 
 /**
- * Makes sure that somebody can call the API. With `given`, that key exists, works and belongs to an admin; doing it
- * again changes nothing. Without, and without any key in the database, makes an admin and a key.
+ * Creates the first API key. With `given`, creates that key unless it exists; an existing one is left as it is. Without
+ * `given`, and without any key in the database, creates a random one. Both belong to the admin that bootstrap creates.
  *
- * @param announce shows a new key, before it is committed: a key that nobody has seen would lock everybody out
- * @throws BadBootstrapKey when the given key is that of a bot
+ * @param announce shows a new key before it is committed: a key that nobody has seen would lock everybody out
  */
 export function bootstrap(
   db: Database,
@@ -37,10 +41,8 @@ export function bootstrap(
   return db.transaction(async (tx) => {
     await lockUntilCommit(tx, LOCKS.bootstrap);
     if (given !== undefined) {
-      // Locked, since another process that is at work already may be deleting it.
-      const text = 'select id, expires_at <= now() as expired from api_keys where token_hash = $1 for update';
-      const [known] = await tx.query({ text, values: [tokenHash(given)] });
-      if (known) return repair(tx, String(known.id), known.expired === true, base);
+      const [known] = await tx.query({ text: KNOWN, values: [tokenHash(given)] });
+      if (known) return known.works === true ? {} : { unusable: String(known.id) };
       await addKey(tx, given, base);
       return {};
     }
@@ -51,28 +53,6 @@ export function bootstrap(
     announce(key);
     return { madeUp: key };
   });
-}
-
-/** Turns a key into a working admin key, changing only what is necessary. */
-async function repair(tx: Executor, id: string, expired: boolean, base: string): Promise<Bootstrapped> {
-  const key = await keys.lock(tx, id);
-  if (!key) throw new Error(`the locked API key ${id} is gone`);
-  const owner_id = String(key.owner_id);
-  const owner = await users.lock(tx, owner_id);
-  if (!owner)
-    throw new BadBootstrapKey(`is the key ${id} of the bot ${owner_id}, and bots cannot be admins; use another key`);
-  const repaired: string[] = [];
-  if (!(owner.admin === true && owner.active === true)) {
-    const admin = { ...owner, admin: true, active: true };
-    await users.update(tx, admin, changeEvent(user.name, 'updated', owner_id, viewer(user)(admin, base)));
-    repaired.push(owner_id);
-  }
-  if (expired) {
-    const lasting = { ...key, expires_at: null };
-    await keys.update(tx, lasting, changeEvent(apiKey.name, 'updated', owner_id, viewer(apiKey)(lasting, base)));
-    repaired.push(id);
-  }
-  return repaired.length === 0 ? {} : { repaired: { api_key_id: id, owner_id, changed: repaired } };
 }
 
 async function addKey(tx: Executor, key: string, base: string): Promise<void> {

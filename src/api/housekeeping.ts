@@ -1,4 +1,4 @@
-/** Deletes what has been kept for long enough, at start and then periodically. */
+/** Periodically deletes expired idempotency keys and old events. */
 import type { FastifyBaseLogger } from 'fastify';
 import { sweep } from './crud/idempotency.ts';
 import { countPrunedEvents } from './http/metrics.ts';
@@ -34,7 +34,7 @@ export function startHousekeeping(
 
   let current = clean();
   const timer = setInterval(() => {
-    // One that takes longer than the interval is not joined by another.
+    // Rounds do not overlap, even if one takes longer than the interval.
     current = current.then(clean);
   }, EVERY_MS).unref();
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });

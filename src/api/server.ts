@@ -81,7 +81,7 @@ export async function startApi(
     const db = tracing ? tracedDatabase(opened, tracing, databaseUrl) : opened;
     const { eventRetentionMs } = config;
     const housekeepingDone = startHousekeeping(db, { eventRetentionMs, logger, signal: ending.signal });
-    // Neither a statement that hangs nor whoever receives the traces must hold up the end.
+    // Neither a hanging statement nor the receiver of traces may delay the end.
     undo.push(() =>
       Promise.race([
         Promise.all([housekeepingDone().then(() => db.close()), tracing?.stop()]),
@@ -123,11 +123,14 @@ export async function startApi(
     undo.push(() => app.close());
     const makeKey = () =>
       bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);
-    // A given key works before the first request. A generated one exists only when nothing can go wrong any more: it is
-    // shown once, and who starts this again after a failure must get one.
+    // A given key works before the first request. A generated one is shown only once, so it is created last: after a
+    // failed start, the next one must still generate a key.
     const given = config.bootstrapApiKey === undefined ? undefined : await makeKey();
-    if (given?.repaired)
-      logger?.warn(given.repaired, 'BOOTSTRAP_API_KEY was no longer a working admin key; repaired it');
+    if (given?.unusable !== undefined)
+      logger?.warn(
+        { api_key_id: given.unusable },
+        'BOOTSTRAP_API_KEY is not a working admin key: it has expired, or its owner is inactive or no admin',
+      );
     await listen(app, { host, port }, 'PORT');
     if (metrics) await listen(metrics.app, { host, port: metrics.port }, 'METRICS_PORT');
     const { madeUp: bootstrapKey } = given ?? (await makeKey());

@@ -7,9 +7,9 @@ import { CannotStart } from '../settings/cannot-start.ts';
 import { withoutSecrets } from './store/connection-url.ts';
 import { transientCondition } from './store/database-errors.ts';
 
-/** What to throw instead of what a database threw when it was opened or migrated. */
+/** The error to throw when a database could not be opened or migrated: `error` itself, or one that names the setting. */
 export function cannotUseDatabase(error: unknown, url: string): unknown {
-  // What was done meanwhile has failed, and says so itself.
+  // Not the fault of the database.
   if (error instanceof CannotStart) return error;
   const reason = reasonOf(error);
   if (reason === undefined) return error;
@@ -40,7 +40,7 @@ export async function onceReachable<T>(
   }
 }
 
-/** Somebody has to mend the URL, or what it names. */
+/** Waiting does not help: the URL or the database has to be corrected. */
 const NOT_BY_ITSELF = new Set(['invalid_authorization_specification', 'invalid_password', 'invalid_catalog_name']);
 
 function isNotYetThere(error: unknown): boolean {
@@ -48,13 +48,13 @@ function isNotYetThere(error: unknown): boolean {
   return condition !== undefined && !NOT_BY_ITSELF.has(condition);
 }
 
-/** What to throw instead of what the embedded PostgreSQL threw. */
+/** The same for the embedded PostgreSQL. */
 export function cannotKeepData(error: unknown, dataDir: string): unknown {
   if (!(error instanceof Error)) return error;
   return new CannotStart(`DATA_DIR: cannot run PostgreSQL in ${dataDir}: ${error.message}`, { cause: error });
 }
 
-/** Undefined for what is no answer of a server or the system, and so a fault of ours. */
+/** Undefined for an error that neither a server nor the system gave: that is a bug of ours. */
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   // Every address of a host name was tried.

@@ -39,8 +39,8 @@ const USER = 'tunnel_operator';
 const PASSWORD_FILE = 'tunnel-operator.password';
 
 /**
- * Nobody rotates the log, which is on the disk of the data: what clients do wrong, of which there may be thousands in a
- * second, and checkpoints stay out of it. What is left is of starts, ends and the server's own trouble.
+ * The log is on the data disk and is not rotated, so errors of clients (possibly thousands per second) and checkpoints
+ * stay out of it. It has starts, stops and the server's own problems.
  */
 const SMALL_LOG = '-c log_min_messages=log -c log_checkpoints=off';
 
@@ -120,7 +120,7 @@ async function postmaster(dataDir: string): Promise<Postmaster | undefined> {
 }
 
 /**
- * Removes a lock file whose process is gone or is something else by now. PostgreSQL itself trusts any living process
+ * Removes a lock file whose process is gone, or whose pid now belongs to another process. PostgreSQL itself trusts any living process
  * of that number, which after a restart of a container is often this very one.
  */
 async function dropStaleLock(dataDir: string): Promise<void> {

@@ -34,7 +34,7 @@ export interface EmbeddedPostgres {
 const DATABASE = 'tunnel_operator';
 const OWNER_FILE = 'tunnel-operator.owner';
 
-/** What a server says that is starting or stopping: it takes no connections yet, or no more. */
+/** Errors of a server that is starting or stopping. */
 const CANNOT_CONNECT_NOW = '57P03';
 const ON_ITS_WAY = new Set([CANNOT_CONNECT_NOW, 'ECONNREFUSED', 'ECONNRESET']);
 
@@ -112,10 +112,10 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   return { url: withoutTls(cluster.url(port, DATABASE)), dataDir, stop };
 }
 
-/** Whatever PGSSLMODE says, which is for other servers. */
+/** PGSSLMODE is meant for other servers. */
 const withoutTls = (url: string) => `${url}?sslmode=disable`;
 
-/** What one process does to a data directory, another that starts or stops meanwhile would undo. */
+/** Starts and stops on one data directory exclude each other, also between processes. */
 function oneAtATime(dataDir: string, log: (message: string) => void) {
   return <T>(action: () => Promise<T>): Promise<T> => {
     const told = new Set<number>();

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * When a process started, in a unit of the system; undefined where it does not tell. Numbers of processes are used again,
- * in a container even by the next process that starts.
+ * When a process started, in units of the system; undefined where the system does not tell. Pids are reused, in a
+ * container even by the next process that starts.
  */
 export function startOf(pid: number): string | undefined {
   try {
@@ -15,7 +15,7 @@ export function startOf(pid: number): string | undefined {
   }
 }
 
-/** Whether a process runs that started then; whether one of its number runs where nobody knows when. */
+/** Whether the process that started then still runs; if its start is unknown, whether any process has that pid. */
 export function isStillRunning(pid: number, started: string | undefined): boolean {
   return isRunning(pid) && (started === undefined || [started, undefined].includes(startOf(pid)));
 }

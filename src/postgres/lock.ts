@@ -1,6 +1,6 @@
 /**
- * A lock file between processes: one of them builds, or starts a server, and the others wait for it. Not `proper-lockfile`, which can let two
- * in after a holder has died: docs/decisions/0008-own-lock-of-the-binaries.md.
+ * A lock file between processes: one builds or starts a server, and the others wait. Not `proper-lockfile`, which can let
+ * two in after a holder has died: docs/decisions/0008-own-lock-of-the-binaries.md.
  */
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Starts that fail for a reason which the user can change: one line that names the setting, and no stack trace. */
+/** Failed starts that the user can fix: one line that names the setting, and no stack trace. */
 import { codeOf } from '../errors.ts';
 
 export class CannotStart extends Error {

@@ -1,4 +1,4 @@
-/** Where a server listens that is to be reached at every address of the machine. */
+/** The address to listen on for all addresses of the machine. */
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 
 /** All addresses, those of IPv4 too. */

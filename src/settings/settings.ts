@@ -15,8 +15,6 @@ export interface Setting {
   readonly default?: string;
   /** From text. */
   readonly schema: z.ZodType;
-  /** Whether others make it irrelevant: then it counts as unset, whatever it says. */
-  readonly isMoot?: (environment: Environment) => boolean;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -70,7 +68,6 @@ function find(
   flags: Readonly<Record<string, unknown>>,
   environment: Environment,
 ): { value: unknown; source: string } {
-  if (setting.isMoot?.(environment)) return { value: setting.default, source: setting.env };
   const flag = flagOf(setting);
   const given = setting.flag === undefined ? undefined : flags[flagName(setting.flag)];
   if (given !== undefined && flag !== undefined) return { value: given, source: flag };

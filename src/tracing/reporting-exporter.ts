@@ -1,4 +1,4 @@
-/** Tells once that traces cannot be sent, and once that they can again: what is lost must not fill the log as well. */
+/** Logs once that traces cannot be sent, and once that they are sent again, so that an outage does not fill the log. */
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
@@ -19,7 +19,7 @@ export class ReportingExporter implements SpanExporter {
     this.#exporter.export(spans, (result) => {
       if (result.code === ExportResultCode.SUCCESS) this.#sent();
       else this.#failed(spans.length, result.error);
-      // There is nothing more to do: the SDK would report it once more, for every batch.
+      // Already reported here; the SDK would report a failure again for every batch.
       done({ code: ExportResultCode.SUCCESS });
     });
   }

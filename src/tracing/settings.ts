@@ -1,7 +1,7 @@
 /** OpenTelemetry's own variables, as far as they are for traces; others of its exporter are read by that itself. */
 import { z } from 'zod';
 import { httpBaseUrl, httpUrl, onOff, wholeNumber } from '../settings/schemas.ts';
-import type { Environment, Settings, Values } from '../settings/settings.ts';
+import { BadSettings, type Settings, type Values } from '../settings/settings.ts';
 
 const SAMPLERS = [
   'always_on',
@@ -20,15 +20,11 @@ const ratio = z
 
 const forTheExporter = z.string().optional();
 
-const protocol = z.enum(['http/protobuf'], { error: 'must be http/protobuf, the only protocol here' });
+/** The only protocol here. The one for traces wins over the one for all signals, which may be another. */
+const PROTOCOL = 'http/protobuf';
+const protocol = z.string().optional();
 
-const isTrue = (text: string | undefined) => text?.toLowerCase() === 'true';
-
-/** Whatever else is set, and however wrong it is. */
-const isOff = ({ OTEL_SDK_DISABLED: disabled, OTEL_TRACES_EXPORTER: exporter }: Environment) =>
-  isTrue(disabled) || exporter === 'none';
-
-export const tracingSettings = unlessOff({
+export const tracingSettings = {
   otlpEndpoint: {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     description: 'where traces are sent to, over OTLP/HTTP, as http://collector:4318; if unset, there are none',
@@ -48,13 +44,12 @@ export const tracingSettings = unlessOff({
   otlpProtocol: {
     env: 'OTEL_EXPORTER_OTLP_PROTOCOL',
     description: 'http/protobuf',
-    schema: protocol.optional(),
-    isMoot: (environment) => Boolean(environment.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL),
+    schema: protocol,
   },
   otlpTracesProtocol: {
     env: 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
     description: 'the same; wins over the other',
-    schema: protocol.optional(),
+    schema: protocol,
   },
   tracesExporter: {
     env: 'OTEL_TRACES_EXPORTER',
@@ -96,20 +91,22 @@ export const tracingSettings = unlessOff({
     default: 'false',
     schema: z.string().toLowerCase().pipe(onOff),
   },
-});
+} as const satisfies Settings;
 
 export type TracingConfig = Values<typeof tracingSettings>;
 
-/** Where traces go; undefined where there are none. */
-export function tracesUrl({ otlpEndpoint: base, otlpTracesEndpoint: whole }: TracingConfig): string | undefined {
-  return whole ?? (base === undefined ? undefined : `${base}/v1/traces`);
-}
-
-function unlessOff<T extends Settings>(table: T): T {
-  const entries = Object.entries(table).map(([name, setting]) => {
-    const isMoot = (environment: Environment) => isOff(environment) || setting.isMoot?.(environment) === true;
-    return [name, { ...setting, isMoot }];
-  });
-  // The entries of a record lose which key has which setting.
-  return Object.fromEntries(entries) as T;
+/**
+ * Where traces go; undefined where there are none.
+ * @throws BadSettings when they would go by another protocol
+ */
+export function tracesUrl(config: TracingConfig): string | undefined {
+  const { otlpEndpoint: base, otlpTracesEndpoint: whole, otlpProtocol, otlpTracesProtocol } = config;
+  if (config.tracingDisabled || config.tracesExporter === 'none') return undefined;
+  const url = whole ?? (base === undefined ? undefined : `${base}/v1/traces`);
+  const protocol = otlpTracesProtocol ?? otlpProtocol ?? PROTOCOL;
+  if (url !== undefined && protocol !== PROTOCOL)
+    throw new BadSettings(
+      `OTEL_EXPORTER_OTLP_PROTOCOL is "${protocol}", but must be ${PROTOCOL}, the only protocol here`,
+    );
+  return url;
 }

@@ -1,6 +1,6 @@
 /**
- * What the programs need of traces, free of OpenTelemetry: that is loaded only where an endpoint is set (start.ts). Where
- * none is, there is no Tracing at all. Why our own spans: docs/decisions/0018.
+ * The tracing interface of both programs. It does not import OpenTelemetry, which is loaded only if an endpoint is set
+ * (start.ts); without one there is no Tracing. Why our own spans: docs/decisions/0018.
  */
 import type { Logger } from 'pino';
 

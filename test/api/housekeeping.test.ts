@@ -64,14 +64,6 @@ test('how many were deleted is logged and counted, and nothing where there were 
   expect([await counted(), logged().slice(first)]).toEqual([before + 1, [1]]);
 });
 
-test('nothing is deleted any more once it has been stopped', async () => {
-  await oldEvent();
-  ending.abort();
-  await start()();
-  expect(await oldEvents()).toBe(1);
-  await rows("delete from events where occurred_at < now() - interval '1 hour'");
-});
-
 test('a round that fails is logged, and the next one deletes what it left', async () => {
   await rows('alter table events rename to events_away');
   const done = start();

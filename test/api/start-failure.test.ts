@@ -1,29 +1,50 @@
 /** Starts that cannot succeed, as the user sees them: one line that names the setting. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../../src/postgres/ports.ts';
+import { expect, test } from 'vitest';
+import { startApi } from '../../src/api/server.ts';
+import type { ApiConfig } from '../../src/api/settings.ts';
+import { CannotStart } from '../../src/settings/cannot-start.ts';
+import { BadSettings } from '../../src/settings/settings.ts';
 import { atEnd } from '../end-of-file.ts';
 import { createTestDatabase } from '../harness.ts';
-import { breakableWayTo } from './breakable-way.ts';
+import { emptyDatabase } from './harness.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 const folder = await mkdtemp(join(tmpdir(), 'start-failure-'));
 atEnd(() => rm(folder, { recursive: true, force: true }));
-let taken: number;
-let databaseUrl: string;
+const file = join(folder, 'file');
+await writeFile(file, '');
+const databaseUrl = await emptyDatabase();
+const taken = await listening(() => undefined);
 
-beforeAll(async () => {
-  databaseUrl = await createTestDatabase();
-  taken = await freePort();
-  const server = createServer().listen(taken, '127.0.0.1');
+/** The port of a server on loopback that does this with each connection. */
+async function listening(serve: Parameters<typeof createServer>[1] & {}): Promise<number> {
+  const server = createServer(serve).listen(0, '127.0.0.1');
   atEnd(() => new Promise((closed) => server.close(closed)));
-});
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const at = (change: Partial<Pick<URL, 'port' | 'hostname' | 'password' | 'pathname'>>, url = databaseUrl) =>
+  Object.assign(new URL(url), change).href;
+
+/** Another URL of the database, at which so many connections are taken and then reset, or reset and then taken. */
+async function breaking(url: string, isReset: (count: number) => boolean): Promise<string> {
+  const { port, hostname } = new URL(url);
+  let count = 0;
+  const way = await listening((socket) => {
+    if (isReset(++count)) return socket.resetAndDestroy();
+    socket.pipe(connect(Number(port), hostname)).pipe(socket);
+  });
+  return at({ port: String(way) }, url);
+}
 
 interface Outcome {
   code: number;
@@ -31,7 +52,7 @@ interface Outcome {
   err: string;
 }
 
-/** Runs a program that is expected to end by itself, or, at the latest, when `until` is true of its output. */
+/** Runs a program that ends by itself, or is told to end when its output matches `until`. */
 function run(args: string[], env: Record<string, string>, until?: RegExp, { redirected = '' } = {}): Promise<Outcome> {
   return new Promise((resolve) => {
     const words = ['-c', `exec "$0" "$@" ${redirected}`, process.execPath, MAIN, ...args];
@@ -51,212 +72,116 @@ function run(args: string[], env: Record<string, string>, until?: RegExp, { redi
   });
 }
 
-const at = (change: (url: URL) => void) => () => {
-  const url = new URL(databaseUrl);
-  change(url);
-  return { DATABASE_URL: url.href };
+test.each<[string, () => Promise<Partial<ApiConfig>> | Partial<ApiConfig>, RegExp]>([
+  ['a port in use', () => ({ port: taken }), /^PORT: port \d+ of 127\.0\.0\.1 is in use/],
+  ['a port for the metrics in use', () => ({ metricsPort: taken }), /^METRICS_PORT: port \d+ of .* is in use/],
+  ['an address of another machine', () => ({ host: '192.0.2.1' }), /^HOST: "192\.0\.2\.1" is not/],
+  ['a name that is none', () => ({ host: 'no.such.invalid' }), /^HOST: "no\.such\.invalid" is not/],
+  ['a database that is not there', () => ({ databaseUrl: at({ port: '1' }) }), /^DATABASE_URL: .*:1\/.*ECONNREFUSED/],
+  [
+    'a host that is not there',
+    () => ({ databaseUrl: at({ hostname: 'no.such.invalid' }) }),
+    /^DATABASE_URL: .*(ENOTFOUND|EAI_AGAIN)/,
+  ],
+  [
+    'a certificate of the database that is not there',
+    () => ({ databaseUrl: `${databaseUrl}?sslrootcert=/nowhere.pem` }),
+    /^DATABASE_URL: .*ENOENT.*nowhere\.pem/,
+  ],
+  [
+    'a wrong password',
+    () => ({ databaseUrl: at({ password: 'not-this-one' }) }),
+    /^DATABASE_URL: .*password authentication failed/,
+  ],
+  ['no such database', () => ({ databaseUrl: at({ pathname: '/nothing_here' }) }), /^DATABASE_URL: .*does not exist/],
+  [
+    'a database that goes away in the middle of the start',
+    // Through the first connection it is migrated.
+    async () => ({ databaseUrl: await breaking(databaseUrl, (count) => count > 1) }),
+    /^DATABASE_URL: cannot use the database at .*ECONNRESET/,
+  ],
+  [
+    'a data directory that cannot be',
+    () => ({ databaseUrl: undefined, dataDir: join(file, 'data') }),
+    /^DATA_DIR: .*(ENOTDIR|EEXIST)/,
+  ],
+])('names its setting: %s', async (_, config, message) => {
+  const failed = startApi({ databaseUrl, port: 0, ...(await config()) });
+  await expect(failed).rejects.toThrow(CannotStart);
+  await expect(failed).rejects.toThrow(message);
+  for (const secret of [new URL(databaseUrl).password, 'not-this-one', '\n'])
+    await expect(failed).rejects.not.toThrow(secret);
+});
+
+test('a delay that leaves no time for the rest of the stop is refused', async () => {
+  await expect(startApi({ databaseUrl, port: 0, shutdownDelayMs: 23_000 })).rejects.toThrow(BadSettings);
+});
+
+const kubeconfig = {
+  clusters: [{ name: 'x', cluster: { server: 'http://127.0.0.1:1' } }],
+  users: [{ name: 'x', user: { token: 'x' } }],
+  contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+  'current-context': 'x',
 };
 
-const withDatabase = (env: Record<string, string>) => () => ({ DATABASE_URL: databaseUrl, ...env });
-
-describe('is told in one line:', () => {
-  test.each<[string, string[], () => Record<string, string>, RegExp]>([
-    [
-      'a port in use',
-      ['api'],
-      () => withDatabase({ PORT: String(taken) })(),
-      /^PORT: port \d+ of 127\.0\.0\.1 is in use/,
-    ],
-    [
-      'a port for the metrics in use',
-      ['api'],
-      () => withDatabase({ PORT: '0', METRICS_PORT: String(taken) })(),
-      /^METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use/,
-    ],
-    [
-      'an address of another machine',
-      ['api'],
-      withDatabase({ HOST: '192.0.2.1', PORT: '0' }),
-      /^HOST: "192\.0\.2\.1" is not/,
-    ],
-    [
-      'a name that is none',
-      ['api'],
-      withDatabase({ HOST: 'no.such.invalid', PORT: '0' }),
-      /^HOST: "no\.such\.invalid" is not/,
-    ],
-    [
-      'a database that is not there',
-      ['api'],
-      at((url) => {
-        url.port = '1';
-      }),
-      /^DATABASE_URL: .*:1\/.*ECONNREFUSED/,
-    ],
-    [
-      'a certificate of the database that is not there',
-      ['rotate-encryption'],
-      () => ({
-        DATABASE_URL: `${databaseUrl}?sslrootcert=/nowhere.pem`,
-        ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
-      }),
-      /^DATABASE_URL: .*ENOENT.*nowhere\.pem/,
-    ],
-    [
-      'a host that is not there',
-      ['api'],
-      at((url) => {
-        url.hostname = 'no.such.invalid';
-      }),
-      /^DATABASE_URL: .*(ENOTFOUND|EAI_AGAIN)/,
-    ],
-    [
-      'a wrong password',
-      ['api'],
-      at((url) => {
-        url.password = 'not-this-one';
-      }),
-      /^DATABASE_URL: .*password authentication failed/,
-    ],
-    [
-      'no such database',
-      ['api'],
-      at((url) => {
-        url.pathname = '/nothing_here';
-      }),
-      /^DATABASE_URL: .*does not exist/,
-    ],
-    [
-      'no such database to migrate',
-      ['migrate'],
-      at((url) => {
-        url.pathname = '/nothing_here';
-      }),
-      /^DATABASE_URL: .*does not exist/,
-    ],
-    [
-      'a data directory that cannot be',
-      ['api'],
-      () => ({ DATA_DIR: join(folder, 'file/data') }),
-      /^DATA_DIR: .*(ENOTDIR|EEXIST)/,
-    ],
-  ])('%s', async (_, args, env, line) => {
-    await writeFile(join(folder, 'file'), '');
-    const { code, err } = await run(args, env());
-    expect(code).toBe(1);
-    expect(err).toMatch(/^tunnel-operator failed: [^\n]*\n$/);
-    expect(err.replace('tunnel-operator failed: ', '')).toMatch(line);
-    expect(err).not.toContain(new URL(databaseUrl).password);
-    expect(err).not.toContain('not-this-one');
-  });
-
-  test('a port of the operator in use', async () => {
-    const kubeconfig = join(folder, 'kubeconfig');
-    await writeFile(
-      kubeconfig,
-      JSON.stringify({
-        clusters: [{ name: 'x', cluster: { server: 'http://127.0.0.1:1' } }],
-        users: [{ name: 'x', user: { token: 'x' } }],
-        contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
-        'current-context': 'x',
-      }),
-    );
-    const { code, err } = await run(['operator'], {
-      KUBECONFIG: kubeconfig,
+test.each<[string, Record<string, string>, RegExp]>([
+  ['api', { DATABASE_URL: databaseUrl, PORT: String(taken) }, /^PORT: port \d+ of 127\.0\.0\.1 is in use/],
+  ['migrate', { DATABASE_URL: at({ pathname: '/nothing_here' }) }, /^DATABASE_URL: .*does not exist/],
+  [
+    'rotate-encryption',
+    { DATABASE_URL: at({ port: '1' }), ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') },
+    /^DATABASE_URL: .*ECONNREFUSED/,
+  ],
+  [
+    'operator',
+    {
+      KUBECONFIG: join(folder, 'kubeconfig'),
       TUNNEL_API_URL: 'http://127.0.0.1:1',
       TUNNEL_API_KEY: 'tnl_ak_given_0123456789012345678901234',
       METRICS_HOST: '127.0.0.1',
       METRICS_PORT: String(taken),
-    });
-    expect(code).toBe(1);
-    expect(err).toMatch(/^tunnel-operator failed: METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use[^\n]*\n$/);
-  });
-
-  test.each(['api', 'migrate', 'rotate-encryption'])('%s: several hosts in DATABASE_URL', async (name) => {
-    const key = Buffer.alloc(32).toString('base64');
-    const { code, err } = await run([name], { DATABASE_URL: 'postgres://u@one,two/db', ENCRYPTION_KEY: key });
-    expect(code).toBe(1);
-    expect(err).toMatch(/^Invalid settings:\n {2}DATABASE_URL must name one host: .*\n$/);
-  });
-
-  test('a delay that leaves no time for the rest of the stop', async () => {
-    const { code, err } = await run(['api'], { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '23s' });
-    expect(code).toBe(1);
-    expect(err).toBe('Invalid settings:\n  SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT, by 3s\n');
-  });
+    },
+    /^METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use/,
+  ],
+])('%s says in one line why it cannot run', async (name, env, line) => {
+  await writeFile(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig));
+  const { code, err } = await run([name], env);
+  expect(code).toBe(1);
+  expect(err).toMatch(/^tunnel-operator failed: [^\n]*\n$/);
+  expect(err.replace('tunnel-operator failed: ', '')).toMatch(line);
 });
 
-test('the first key is not lost with a start that fails after it: the next one prints it', {
-  timeout: 60_000,
-}, async () => {
-  const fresh = await createTestDatabase();
-  const failed = await run(['api'], { DATABASE_URL: fresh, PORT: String(taken) });
-  expect(failed.err).toMatch(/PORT: port/);
-  const { code, err } = await run(['api'], { DATABASE_URL: fresh, PORT: '0' }, /is ready/);
-  expect(code).toBe(0);
-  expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
-  // And only this one.
-  expect((await run(['api'], { DATABASE_URL: fresh, PORT: '0' }, /is ready/)).err).not.toContain('tnl_ak_');
-});
-
-test('a key that could not be shown does not exist', async () => {
-  const fresh = await createTestDatabase();
-  const { startApi } = await import('../../src/api/server.ts');
-  const failed = startApi({ databaseUrl: fresh, port: 0 }, undefined, () => {
-    throw new Error('standard error is closed');
-  });
-  await expect(failed).rejects.toThrow('standard error is closed');
-  const { err } = await run(['api'], { DATABASE_URL: fresh, PORT: '0' }, /is ready/);
-  expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
+test('the first key is not lost with a start that fails after it: the next one shows it, once', async () => {
+  const fresh = await emptyDatabase();
+  const shown: string[] = [];
+  const start = (port: number) => startApi({ databaseUrl: fresh, port }, undefined, (key) => void shown.push(key));
+  await expect(start(taken)).rejects.toThrow(/PORT: port/);
+  expect(shown).toEqual([]);
+  for (let n = 0; n < 2; n++) await (await start(0)).stop();
+  expect(shown).toHaveLength(1);
 });
 
 test.runIf(existsSync('/dev/full'))('no first key is made that standard error does not take', async () => {
-  const fresh = await createTestDatabase();
-  const settings = { DATABASE_URL: fresh, PORT: '0' };
+  const settings = { DATABASE_URL: await emptyDatabase(), PORT: '0' };
   const failed = await run(['api'], settings, /is ready/, { redirected: '2>/dev/full' });
   expect(failed.code).toBe(1);
   expect(failed.out).toMatch(/"level":50,.*ENOSPC.*BOOTSTRAP_API_KEY/);
-  const { err } = await run(['api'], settings, /is ready/);
+  const { code, err } = await run(['api'], settings, /is ready/);
+  expect(code).toBe(0);
   expect(err).toMatch(/\n {2}tnl_ak_\w{43}\n/);
 });
 
-test('a database that goes away in the middle of a start is told in one line, too', async () => {
-  // Through the first one it is migrated.
-  const DATABASE_URL = await breakableWayTo(databaseUrl, (count) => count > 1);
-  const { code, err } = await run(['api'], { DATABASE_URL, PORT: '0' });
-  expect(err).toMatch(/^tunnel-operator failed: DATABASE_URL: cannot use the database at [^\n]*ECONNRESET[^\n]*\n$/);
-  expect(code).toBe(1);
+test('migrate waits for a database that is not there yet', async () => {
+  // Like a Service whose Pod is starting, it leads nowhere at first.
+  const DATABASE_URL = await breaking(await createTestDatabase(), (count) => count <= 2);
+  const { code, out, err } = await run(['migrate', '--wait', '30s'], { DATABASE_URL });
+  expect(err).toMatch(/^tunnel-operator failed: DATABASE_URL: .*ECONNRESET.*; trying again\n$/);
+  expect(out).toContain('applied 0001');
+  expect(code).toBe(0);
 });
 
-describe('migrate', () => {
-  test('waits for a database that is not there yet', async () => {
-    let refused = 0;
-    // An empty one: other tests have migrated theirs. Like a Service whose Pod is starting, it leads nowhere at first.
-    const DATABASE_URL = await breakableWayTo(await createTestDatabase(), (count) => {
-      refused = count;
-      return count <= 2;
-    });
-    const { code, out, err } = await run(['migrate', '--wait', '30s'], { DATABASE_URL });
-    expect(err).toMatch(/^tunnel-operator failed: DATABASE_URL: .*ECONNRESET.*; trying again\n$/);
-    expect(out).toContain('applied 0001');
-    expect({ code, refused }).toEqual({ code: 0, refused: 3 });
-  });
-
-  test('does not wait for what will not come by itself, such as another password', async () => {
-    const wrong = at((url) => {
-      url.password = 'not-this-one';
-    });
-    const { code, err } = await run(['migrate', '--wait', '30s'], wrong());
-    expect(code).toBe(1);
-    expect(err).not.toContain('trying again');
-  });
-
-  // As process 1 of a container it would not be ended by the signal itself.
-  test('listens to the signal that ends a container', async () => {
-    const nowhere = at((url) => {
-      url.port = '1';
-    });
-    const { code } = await run(['migrate', '--wait', '1h'], nowhere(), /trying again/);
-    expect(code).toBe(143);
-  });
+// As process 1 of a container it would not be ended by the signal itself.
+test('migrate listens to the signal that ends a container', async () => {
+  const { code } = await run(['migrate', '--wait', '1h'], { DATABASE_URL: at({ port: '1' }) }, /trying again/);
+  expect(code).toBe(143);
 });

@@ -1,8 +1,6 @@
-/** The client when answers get lost: what it repeats, and what it says of the outcome. */
-import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createRelay } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { ApiError, ApiUnreachableError, createClient, etagOf, sentAt } from '../../src/client/client.ts';
+import { ApiError, createClient, etagOf, sentAt } from '../../src/client/client.ts';
 import { ADMIN_KEY, startTestApi } from '../api/harness.ts';
 import { atEnd } from '../end-of-file.ts';
 
@@ -49,39 +47,6 @@ describe('after a lost answer', () => {
     expect(await losingOne(create)).toMatchObject({ result: { description: 'once' }, attempts: 2 });
     expect(await api.rows("select 1 from ip_policies where description = 'once'")).toHaveLength(1);
   });
-
-  test('a create without one is not repeated: nobody knows whether it is there', async () => {
-    const { result, attempts } = await losingOne(() => client.ipPolicies.create({}));
-    expect(result).toBeInstanceOf(ApiUnreachableError);
-    expect(attempts).toBe(1);
-  });
-
-  test('a delete is done, though its repetition finds nothing', async () => {
-    const { id } = await client.ipPolicies.create({});
-    expect(await losingOne(() => client.ipPolicies.delete(id))).toEqual({ result: undefined, attempts: 2 });
-  });
-
-  test('a delete of what never was is not found all the same', async () => {
-    const { id } = await client.ipPolicies.create({});
-    await client.ipPolicies.delete(id);
-    await expect(client.ipPolicies.delete(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  });
-
-  test('a change at an ETag is not repeated: its own effect would look like another one', async () => {
-    const made = await client.ipPolicies.create({});
-    const ifMatch = etagOf(made);
-    const { result, attempts } = await losingOne(() =>
-      client.ipPolicies.update(made.id, { description: 'x' }, { ifMatch }),
-    );
-    expect(result).toBeInstanceOf(ApiUnreachableError);
-    expect(attempts).toBe(1);
-  });
-
-  test('any other change is repeated', async () => {
-    const { id } = await client.ipPolicies.create({});
-    const change = () => client.ipPolicies.update(id, { description: 'y' });
-    expect(await losingOne(change)).toMatchObject({ result: { description: 'y' }, attempts: 2 });
-  });
 });
 
 describe('an ETag', () => {
@@ -104,23 +69,4 @@ describe('an ETag', () => {
     expect(sentAt(put)).toBeInstanceOf(Date);
     expect(sentAt({ ...put })).toBeUndefined();
   });
-});
-
-test('what no request can carry is no lost answer', async () => {
-  attempts = 0;
-  const create = client.ipPolicies.create({}, { idempotencyKey: 'a\nb' });
-  await expect(create).rejects.toBeInstanceOf(TypeError);
-  expect(attempts).toBe(0);
-});
-
-test('a Retry-After that is longer than the caller waits ends the call', async () => {
-  const body = { error_code: 'RATE_LIMITED', status_code: 429, msg: 'later', details: {} };
-  const busy = createServer((_, response) =>
-    response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '3600' }).end(JSON.stringify(body)),
-  );
-  await new Promise<void>((done) => busy.listen(0, '127.0.0.1', done));
-  const patient = createClient({ baseUrl: `http://127.0.0.1:${(busy.address() as AddressInfo).port}`, apiKey: 'x' });
-  atEnd(() => patient.close());
-  atEnd(() => new Promise((done) => busy.close(done)));
-  await expect(patient.ipPolicies.get('x')).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfterMs: 3_600_000 });
 });

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ApiError, ApiUnreachableError } from '../../src/client/errors.ts';
 import type { ApiRequest } from '../../src/client/request.ts';
@@ -47,17 +48,14 @@ describe('an answer', () => {
     ['an error of a code that has another status', 'GET', errorOf('NOT_FOUND', 503), '503 with application/json'],
   ])('of the wrong form is nobody’s: %s', async (_, method, answer, said) => {
     const { send } = await transport([answer], { retries: 0 });
-    await expect(send({ method, path: '/a' })).rejects.toMatchObject({
+    const error = await send({ method, path: '/a' }).catch((thrown: unknown) => thrown);
+    expect(inspect(error)).not.toContain('no JSON of ours');
+    expect(error).toMatchObject({
       name: 'ApiUnreachableError',
       message: expect.stringMatching(new RegExp(`^answered ${said}; is that .*\\(${method} /a, \\d+ bytes\\)$`)),
       answer: said,
       status: answer.status,
     });
-  });
-
-  test('of somebody else may ask to wait, too', async () => {
-    const { send } = await transport([{ ...PAGE, headers: { ...PAGE.headers, 'retry-after': '2' } }], { retries: 0 });
-    await expect(send(get)).rejects.toMatchObject({ name: 'ApiUnreachableError', retryAfterMs: 2000 });
   });
 
   test.each([
@@ -124,12 +122,6 @@ describe.concurrent('what is tried again', () => {
     expect(server.sent).toHaveLength(2);
   });
 
-  test('nothing where the caller wants none', async () => {
-    const { server, send } = await transport([BUSY, OK], { retries: 0 });
-    await expect(send(get)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    expect(server.sent).toHaveLength(1);
-  });
-
   const LATER = errorOf('UNAVAILABLE', 503, { 'retry-after': '20' });
 
   test('nothing once the caller has given up, also between two attempts', async () => {
@@ -164,12 +156,6 @@ test('every attempt is admitted and told of', async () => {
   expect(told).toEqual(['admitted', first, 'admitted', { ...first, status: 200 }]);
 });
 
-test('a query has what is defined; the agent may have another name', async () => {
-  const { server, send } = await transport([OK], { userAgent: 'mine' });
-  await send({ ...get, query: { a: 0, b: undefined, c: 'x y' } });
-  expect(server.sent[0]).toMatchObject({ url: '/a?a=0&c=x+y', headers: { 'user-agent': 'mine' } });
-});
-
 describe('without an answer', () => {
   test('in time, the outcome is unknown', async () => {
     const told: number[] = [];
@@ -184,12 +170,6 @@ describe('without an answer', () => {
     });
     // As long as it was waited for, in seconds.
     expect(told).toEqual([expect.toSatisfy((value: number) => value > 0.04)]);
-  });
-
-  test('in time although the caller might give up, too', async () => {
-    const { send } = await transport([null], { timeoutMs: 50, retries: 0 });
-    const { signal } = new AbortController();
-    await expect(send({ ...get, signal })).rejects.toMatchObject({ message: 'GET /a: no answer in time' });
   });
 
   test('since nobody listens, the reason says so, and the attempt has no status', async () => {

@@ -20,23 +20,6 @@ test.each<[string, Record<string, string>, string | undefined]>([
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'TRUE' },
     undefined,
   ],
-  ...[{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }].map(
-    (off): [string, Record<string, string>, undefined] => [
-      `nowhere by ${Object.keys(off)}, also if all else is wrong`,
-      {
-        OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
-        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector:4317',
-        OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
-        OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc',
-        OTEL_TRACES_SAMPLER: 'some',
-        OTEL_TRACES_SAMPLER_ARG: 'x',
-        OTEL_BSP_SCHEDULE_DELAY: '-1',
-        OTEL_TRACES_EXPORTER: 'zipkin',
-        ...off,
-      },
-      undefined,
-    ],
-  ),
   [
     'by the protocol for traces, which wins',
     {
@@ -54,8 +37,6 @@ test.each<[string, Record<string, string>, string | undefined]>([
 
 test.each([
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', /must be an http or https URL/],
-  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', /must be http\/protobuf, the only protocol here/],
-  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'grpc', /must be http\/protobuf, the only protocol here/],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://c?a=b', /must have no query and no fragment/],
   ['OTEL_SDK_DISABLED', 'yes', /must be true or false/],
   ['OTEL_TRACES_SAMPLER', 'some', /OTEL_TRACES_SAMPLER/],
@@ -68,4 +49,10 @@ test.each([
 
 test.each(['0', '1', '0.25', '.5', '1.0'])('%s of the traces', (ratio) => {
   expect(read({ OTEL_TRACES_SAMPLER_ARG: ratio }).tracesSampled).toBe(Number(ratio));
+});
+
+test('another protocol is refused, but not where nothing is sent', () => {
+  const grpc = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+  expect(() => tracesUrl(read(grpc))).toThrow(/is "grpc", but must be http\/protobuf, the only protocol here/);
+  expect(tracesUrl(read({ ...grpc, OTEL_SDK_DISABLED: 'true' }))).toBeUndefined();
 });

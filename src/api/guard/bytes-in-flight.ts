@@ -70,13 +70,13 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
   const held = new Map<string, number>();
   let total = 0;
   const heldBy = (name: string) => held.get(name) ?? 0;
-  /** What is free, which no owner may exceed; 0 for no limit. */
+  /** Bytes that are free, an upper bound for every owner; 0 for no limit. */
   const fairShare = () => (perOwner > 0 && inAll > 0 ? Math.max(1, inAll - total) : 0);
 
   function open(key: string, owner: string): Charge {
     let own = 0;
     let isOver = false;
-    /** Only if other requests of the account hold bytes, too. */
+    /** Only if other requests of the account hold bytes as well. */
     const exceeds = (used: number, bytes: number, limit: number) => limit > 0 && used > own && used + bytes > limit;
     function refuseBeyond(bytes: number): void {
       const isTooMuch = exceeds(heldBy(key), bytes, perKey) || exceeds(heldBy(owner), bytes, perOwner);
@@ -136,7 +136,7 @@ export function chargeResponses(app: FastifyInstance, bytes: BytesInFlight): voi
     request.charge?.end();
   };
   app.addHook('onRequest', (request, reply, done) => {
-    // Fastify's onResponse does not run for every response that is given up.
+    // Fastify's onResponse does not run for every aborted response.
     reply.raw.once('close', () => end(request));
     done();
   });

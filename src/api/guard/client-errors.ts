@@ -1,4 +1,4 @@
-/** Responds to what Node's HTTP parser refused: a request that is not valid HTTP, too large a head, one that is late. */
+/** Responds to what Node's HTTP parser refuses: invalid HTTP, a head that is too large, a request that is late. */
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
 }
 
-/** Largest head of a request, its first line included. It is held from its first byte and counts for nobody. */
+/** Largest head of a request, with its first line. It is held from its first byte and charged to no caller. */
 export const MAX_HEAD_BYTES = 8 * 1024;
 
 /** The `clientErrorHandler` of an instance. The error is not logged: it holds the bytes sent, with the Authorization header. */

@@ -125,7 +125,7 @@ export async function addRateLimits(
       const release = await (holder ? shares.lookups.acquire(fingerprint) : shares.strangers.acquire(''));
       try {
         if (request.raw.socket.destroyed || reply.sent) throw new RequestAborted();
-        // Not before the permit: requests that were waiting, too, may have used up the limit.
+        // After the permit: other waiting requests may have used up the limit.
         if (!holder) await checkStranger(request, reply);
         const found = await lookUp().catch(async (error: unknown) => {
           if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') known.delete(fingerprint);

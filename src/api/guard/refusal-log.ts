@@ -28,7 +28,7 @@ export interface Failure {
 /** Logs that requests are refused or fail. There must be few different reasons. */
 export type LogRefusal = (reason: string, failure?: Failure) => void;
 
-/** Counts by reason, and failures of the database by condition, too. */
+/** Counts by reason, and failures of the database also by condition. */
 export function refusalLogs(log: Pick<FastifyBaseLogger, 'warn' | 'error'>): LogRefusal {
   const refusals = new Map<string, () => void>();
   const failures = new Map<string, () => boolean>();

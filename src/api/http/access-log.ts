@@ -32,7 +32,7 @@ export function addAccessLog(app: FastifyInstance, onAborted: (request: FastifyR
   const sent = new WeakSet<FastifyReply>();
   app.addHook('onRequest', (request, reply, done) => {
     request.documentedPath = request.routeOptions.config.documentedPath ?? 'unmatched';
-    // Fastify's onResponse and onRequestAbort do not run for every response that is given up.
+    // Fastify's onResponse and onRequestAbort do not run for every aborted response.
     reply.raw.once('close', () => {
       if (sent.has(reply)) return;
       onAborted(request);

@@ -7,7 +7,7 @@ export function etagOf(revision: number): string {
   return `"${revision}"`;
 }
 
-/** A tag, or nothing, and the comma after it; there may be commas in a tag, too. */
+/** A tag, or nothing, and the comma after it. A tag may itself contain commas. */
 const ELEMENT = /[ \t]*(?:((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y;
 
 /** The tags of an If-Match or If-None-Match header; undefined when there is none. */

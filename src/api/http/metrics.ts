@@ -14,7 +14,7 @@ export interface Metrics {
   refused(): void;
   /** What Prometheus reads. */
   readonly contentType: string;
-  /** Shared by all who ask within `maxAgeMs`. */
+  /** The same for all requests within `maxAgeMs`. */
   bytes(): Promise<Buffer>;
 }
 
@@ -41,7 +41,7 @@ function processMetrics(): Registry {
   return ofProcess;
 }
 
-/** What is read when metrics are scraped. */
+/** Sources that are read at each scrape. */
 export interface Sources {
   db: Pick<Database, 'usage'>;
   bytes: Pick<BytesInFlight, 'total'>;
@@ -125,7 +125,7 @@ export function collectMetrics(app: FastifyInstance, sources: Sources, maxAgeMs:
   };
 }
 
-/** Shares what is made among all who ask within `maxAgeMs`. */
+/** Makes one result for all requests within `maxAgeMs`. */
 function shared<T>(make: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let made: Promise<T> | undefined;
   let since = Number.NEGATIVE_INFINITY;

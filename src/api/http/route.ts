@@ -68,7 +68,7 @@ function addRoute(
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
     const { fingerprint, caller } = credentialsOf(header(request, 'authorization'));
     request.caller = await rateLimiter.authenticate(request, reply, { fingerprint, lookUp: () => caller(api.db) });
-    // After the rate limits: a refused request counts, too.
+    // After the rate limits, so that a refused request counts as well.
     checkVersion(request);
     request.charge = bytes.ofCaller(request.caller);
     request.charge.check();

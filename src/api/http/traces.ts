@@ -26,7 +26,7 @@ export function addTraces(app: FastifyInstance, tracing: Tracing): void {
       },
     });
     request.log = reply.log = request.log.child({ ...span.ids });
-    // Runs for responses that are given up, too.
+    // Also runs for aborted responses.
     reply.raw.once('close', () => {
       const status = reply.raw.writableFinished ? reply.statusCode : ABORTED;
       span.set({ 'http.response.status_code': status });

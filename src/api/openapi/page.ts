@@ -70,7 +70,7 @@ const titleOf = (document: Json) => z.object({ info: z.object({ title: z.string(
 
 export async function addDocs(app: FastifyInstance, document: Json, rateLimiter: RateLimiter): Promise<void> {
   const json = formatted(Buffer.from(JSON.stringify(document)), 'application/json; charset=utf-8');
-  // Not at the start, since it takes a while, and nearly nobody asks for it.
+  // Not at the start: it takes a while and is rarely requested.
   let yaml: Format | undefined;
   const inYaml = () => {
     yaml ??= formatted(Buffer.from(stringify(document, { aliasDuplicateObjects: false })), 'application/yaml');
@@ -114,7 +114,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /**
  * The files of the page, by name; each is read when it is first asked for, and kept. The plugin opens one for each
- * request, until the answer is read: whoever does not read would hold descriptors that everybody needs.
+ * request, until the answer is read: clients that do not read would use up the descriptors.
  */
 function filesOf(folder: string): (name: string) => Promise<Format> | undefined {
   const names = new Set(readdirSync(folder).filter((name) => extname(name) in TYPES));

@@ -27,7 +27,7 @@ export function components(operations: readonly Operation[]): Json {
   return { ...jsonSchemas(bodies, 'input'), ...jsonSchemas([...views, errorBody], 'output') };
 }
 
-/** zod drops the examples of what it transforms, as they could be of its output; ours are of both. */
+/** zod drops the examples of a transformed schema, since they might be of its output. Ours fit input and output. */
 function keepExamples({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: Json }): void {
   const examples = z.globalRegistry.get(zodSchema)?.examples;
   if (examples !== undefined && jsonSchema.$ref === undefined) jsonSchema.examples = examples;

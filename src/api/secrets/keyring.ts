@@ -10,7 +10,7 @@ export interface EncryptionKey {
   readonly bytes: Buffer;
 }
 
-/** The encryption key is missing or wrong; the message is for whoever sets it. */
+/** The encryption key is missing or wrong; the message tells the user what to set. */
 export class BadEncryptionKey extends Error {
   override readonly name = 'BadEncryptionKey';
 }

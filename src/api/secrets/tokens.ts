@@ -20,12 +20,3 @@ export function newToken(prefix: string): string {
 export function tokenHash(token: string): string {
   return `\\x${hash('sha256', token, 'hex')}`;
 }
-
-/** A BOOTSTRAP_API_KEY that cannot be made the key of an admin; the message goes on after its name. */
-export class BadBootstrapKey extends Error {
-  override readonly name = 'BadBootstrapKey';
-
-  constructor(problem: string) {
-    super(`BOOTSTRAP_API_KEY ${problem}`);
-  }
-}

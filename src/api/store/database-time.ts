@@ -5,7 +5,7 @@ import type { Executor } from './database.ts';
 const row = z.object({ now: z.number() });
 
 /**
- * Milliseconds since 1970. For what is deleted for its age: it is gone for all processes, and the clock of one may be wrong.
+ * Milliseconds since 1970. For deletions by age: they affect all processes, and the clock of one process may be wrong.
  */
 export async function databaseTime(db: Executor): Promise<number> {
   const text = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now';

@@ -27,7 +27,7 @@ export interface Database extends Executor {
 }
 
 const ATTEMPTS = 3;
-/** Before the next attempt, so that the other transaction of a deadlock wakes up and takes what it has waited for. */
+/** Before the next attempt, so that the other transaction of a deadlock can take its lock first. */
 const PAUSE: BackoffOptions = { firstMs: 40, longestMs: 200 };
 
 /** Opens a pool; connects with the first statement. */

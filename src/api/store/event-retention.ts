@@ -1,6 +1,6 @@
 /**
  * Deletes events that have been kept for long enough: since their delivery or, if their type is to be delivered nowhere,
- * since they occurred. One that waits for its delivery is kept longer, but not for ever.
+ * since they occurred. One that waits for its delivery is kept longer, but not forever.
  */
 import { z } from 'zod';
 import { firstIdAt } from '../../resources/definition/id.ts';
@@ -9,7 +9,7 @@ import { databaseTime } from './database-time.ts';
 import { LOCKS, tryLockUntilCommit } from './locks.ts';
 import type { Statement } from './statement.ts';
 
-/** How many events a statement looks at: few enough that nobody waits for it. */
+/** Events that one statement looks at: few enough not to make others wait. */
 const BATCH = 1000;
 
 /** How much longer an event is kept that waits for its delivery: a destination that is down for weeks loses nothing. */

@@ -79,7 +79,7 @@ export async function migrate(
   }
 }
 
-/** What is to be applied. Throws when history and files disagree. */
+/** The migrations still to apply. Throws when history and files disagree. */
 export function pendingMigrations(wanted: Migration[], done: z.output<typeof applied>): Migration[] {
   const byVersion = new Map(done.map((row) => [row.version, row]));
   return wanted.filter((migration) => {

@@ -38,7 +38,7 @@ export interface Repository {
   get(db: Executor, id: string): Promise<Row | undefined>;
   /**
    * The row, locked until the transaction ends, to be changed. Others may begin to refer to it meanwhile: those who do
-   * need not queue, and so could keep a lock that excludes them waiting for ever.
+   * need not queue, and so could keep a lock that excludes them waiting forever.
    */
   lock(tx: Executor, id: string): Promise<Row | undefined>;
   /** Likewise, to be deleted: nobody begins to refer to it. */

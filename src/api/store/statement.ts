@@ -37,7 +37,7 @@ export class StatementRun extends pg.Query {
   declare readonly text: string;
   declare values: unknown[];
   declare name: string;
-  /** What has come so far. */
+  /** The rows so far. */
   readonly found: ResultRow[] = [];
   /** A value that could not be read. */
   unreadable: Error | undefined;

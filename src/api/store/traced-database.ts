@@ -2,7 +2,7 @@
 import { type Tracing, traced } from '../../tracing/tracing.ts';
 import type { Database, Executor } from './database.ts';
 
-/** Only what is done for something that has a span: probes and housekeeping ask all the time. */
+/** Traces only statements below a span: probes and housekeeping, which query all the time, have none. */
 export function tracedDatabase(db: Database, tracing: Tracing, url: string): Database {
   const where = { 'db.system.name': 'postgresql', ...placeOf(url) };
   const within =

@@ -2,7 +2,6 @@
 import { createECDH, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readPrivateKey } from '../../../src/api/certificates/chain.ts';
-import { encodingOf } from '../../../src/api/certificates/private-key.ts';
 import { bits, integer, none, octets, oddNumber, oid, pem, sequence, tagged } from './der.ts';
 
 const OID = {
@@ -34,28 +33,15 @@ const dsa = pkcs8(OID.dsa, sequence(integer(prime), order, integer(2)), exponent
 /** It would do the same for Diffie-Hellman, but with primes of at most 10,000 bits: 3 s. */
 const [dhPrime, dhExponent] = [oddNumber(9984), integer(oddNumber(80_000))];
 const dh = pkcs8(OID.dh, sequence(integer(dhPrime), integer(2)), dhExponent);
-const dhx = pkcs8(OID.dhx, sequence(integer(dhPrime), integer(2), order), dhExponent);
 const traditionalDsa = sequence(integer(0), integer(prime), order, integer(2), integer(2), exponent);
 
 test.each([
   ['DSA', 'PRIVATE KEY', dsa, `is a key of type dsa; ${OTHER_TYPE}`],
   ['Diffie-Hellman', 'PRIVATE KEY', dh, `is a key of type dh; ${OTHER_TYPE}`],
-  ['Diffie-Hellman with an order', 'PRIVATE KEY', dhx, `is a key of type dh; ${OTHER_TYPE}`],
   ['DSA that claims to be RSA', 'RSA PRIVATE KEY', dsa, `is a key of type dsa; ${OTHER_TYPE}`],
-  ['DSA that claims to be EC', 'EC PRIVATE KEY', dsa, `is a key of type dsa; ${OTHER_TYPE}`],
   ['DSA without PKCS #8', 'DSA PRIVATE KEY', traditionalDsa, 'is a DSA PRIVATE KEY, not a PRIVATE KEY'],
-  ['Diffie-Hellman without PKCS #8', 'DH PRIVATE KEY', traditionalDsa, 'is a DH PRIVATE KEY, not a PRIVATE KEY'],
 ])('a key of numbers that OpenSSL computes with for long is refused: %s', (_, label, der, reason) => {
   expect(typeOrReason(pem(label, der))).toBe(reason);
-});
-
-test.each([
-  ['dsa', OID.dsa],
-  ['dh', OID.dh],
-  ['dh', OID.dhx],
-  ['rsa-pss', OID.rsaPss],
-])('a key is refused by its type before anything else of it is read: %s (%s)', (type, identifier) => {
-  expect(typeOrReason(pem('PRIVATE KEY', pkcs8(identifier, none())))).toBe(`is a key of type ${type}; ${OTHER_TYPE}`);
 });
 
 test('a key of a type that has no name here is refused, too', () => {
@@ -82,13 +68,10 @@ const small = integer(3);
 test.each<[string, Buffer]>([
   ['its exponent', rsaWith({ d: huge })],
   ['its first prime', rsaWith({ p: huge, dp: huge })],
-  ['its second prime', rsaWith({ q: huge, dq: huge })],
   ['the exponent of its first prime', rsaWith({ dp: huge })],
-  ['the exponent of its second prime', rsaWith({ dq: huge })],
   ['its coefficient', rsaWith({ qi: huge })],
   ['the exponent, by one bit', rsaWith({ d: Buffer.concat([Buffer.from([1]), Buffer.alloc(256)]) })],
   ['a third prime', rsaWith({}, sequence(integer(huge), small, small))],
-  ['the exponent of a third prime', rsaWith({}, sequence(small, integer(huge), small))],
   [
     'the coefficient of a fourth prime',
     rsaWith({}, sequence(small, small, small), sequence(small, small, integer(huge))),
@@ -159,24 +142,11 @@ test.each([
   ['EC as RSA', 'RSA PRIVATE KEY', pkcs8(OID.ec, oid(OID.p256), sequence(integer(1), scalar))],
   ['RSA as EC', 'EC PRIVATE KEY', rsaWith({})],
   ['PKCS #1 as PKCS #8', 'PRIVATE KEY', rsaWith({})],
-  ['SEC 1 as PKCS #8', 'PRIVATE KEY', sequence(integer(1), scalar, tagged(0, oid(OID.p256)))],
   ['without a version', 'PRIVATE KEY', sequence(none(), sequence(oid(OID.rsa)), octets(rsaWith({})))],
   ['without a key', 'PRIVATE KEY', sequence(integer(0), sequence(oid(OID.rsa)))],
   ['an RSA key that is none', 'PRIVATE KEY', pkcs8(OID.rsa, none(), none())],
-  ['an RSA key with something else in it', 'RSA PRIVATE KEY', sequence(integer(0), integer(5), none())],
   ['an Ed25519 key that is none', 'PRIVATE KEY', pkcs8(OID.ed25519, none())],
-  ['of indefinite length', 'PRIVATE KEY', bytesOf('308002010030800000')],
-  ['with a tag of two bytes', 'PRIVATE KEY', bytesOf('30041f010000')],
   ['truncated', 'PRIVATE KEY', dsa.subarray(0, 1000)],
-  ['truncated within a length', 'PRIVATE KEY', bytesOf('3082')],
-  ['of an impossible length', 'PRIVATE KEY', Buffer.from([0x30, 0xff, ...Buffer.alloc(200, 0xff)])],
 ])('what is no key is refused: %s', (_, label, der) => {
   expect(typeOrReason(pem(label, der))).toBe(UNREADABLE);
-});
-
-test('what has no version does not come before OpenSSL, which would take it for an encrypted key', () => {
-  const der = (version: Buffer) => sequence(version, sequence(oid(OID.rsa), none()), octets(rsaWith({})));
-  const read = (version: Buffer) => encodingOf({ label: 'PRIVATE KEY', der: der(version) });
-  expect(read(none())).toEqual({ reason: UNREADABLE });
-  expect(read(integer(0))).toEqual({ value: 'pkcs8' });
 });

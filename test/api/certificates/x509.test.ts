@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { altered, KeyUsageFlags, makeCertificate, pemOf, rsaPublicKey } from '../../../dev/fixtures/x509.ts';
 import { fieldsOf, readCertificates } from '../../../src/api/certificates/x509.ts';
 import { KEY_USAGES } from '../../../src/resources/formats/x509-names.ts';
-import { BINARY_CURVE, DSA, EXPLICIT_CURVE } from './unusual-keys.ts';
+import { BINARY_CURVE, EXPLICIT_CURVE } from './unusual-keys.ts';
 
 const NOT_AFTER = new Date('2099-12-31T23:59:59Z');
 const plain = await makeCertificate({ notAfter: NOT_AFTER });
@@ -178,7 +178,6 @@ describe('what is no certificate is refused with the reason', async () => {
   });
 
   test.each([
-    ['of DSA, with which TLS 1.3 does not sign', DSA, 'is of type dsa; it must be RSA, ECDSA, Ed25519 or Ed448'],
     [
       'on a binary curve, whose signatures are slow to verify',
       BINARY_CURVE,

@@ -1,11 +1,9 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
-import { type Caller, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
+import { type Caller, startTestApi } from '../harness.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -95,33 +93,6 @@ test('beyond what all may hold, everybody is refused until there is room, but no
   await vi.waitFor(async () => expect((await api.admin.get('/ip_policies')).status).toBe(200), { timeout: 10_000 });
 });
 
-test('a body in single bytes counts for what it holds', async () => {
-  const bot = await api.newBot();
-  const bytes = 24 * KIB;
-  for (let n = 0; n < 2; n++) await send(upload(bot, 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(bytes));
-  await vi.waitFor(async () => expect((await bot.get('/ip_policies')).status).toBe(429), { timeout: 20_000 });
-});
-
-test('a body of nothing but brackets counts for what it takes once it is read', async () => {
-  const bot = await api.newBot();
-  const { id } = (await bot.post('/ip_policies', {})).as(ipPolicy.view);
-  const held = await heldTransaction(api.databaseUrl);
-  await held.query('select 1 from ip_policies where id = $1 for update', [id]);
-  // Whoever comes now has to wait for a turn, with what was read of the body.
-  const changes = Array.from({ length: 10 }, () => bot.patch(`/ip_policies/${id}`, { description: 'first' }));
-  await untilWaiting(api, 2);
-  const puts = Array.from({ length: 20 }, async () => {
-    const { status } = await bot.put(`/ip_policies/${id}/rules`, { rules: Array.from({ length: 9_000 }, () => ({})) });
-    return status;
-  });
-  await Promise.any(puts.map(async (status) => expect(await status).toBe(429)));
-  await held.rollback();
-  // Those that got their turn before it was read go on; of the others, each may find no room.
-  const statuses = (await Promise.all(changes)).map(({ status }) => status);
-  expect(statuses).toContain(200);
-  for (const status of [...statuses, ...(await Promise.all(puts))]) expect([200, 400, 429]).toContain(status);
-});
-
 /** Waits for the first answer on a connection that reads. */
 const answerTo = (bytes: string) =>
   new Promise<string>((resolve) => {
@@ -141,11 +112,6 @@ test.each([
   const answers = await Promise.all(Array.from({ length: 20 }, () => answerTo(`${start}${'x'.repeat(MIB)}`)));
   for (const answer of answers) expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(await inFlight()).toBeLessThan(KIB);
-});
-
-test('a key does not make an unknown path read a body', async () => {
-  const start = upload(api.admin, `content-length: ${2 * MIB}`).replace('/ip_policies', '/nothing');
-  expect(await answerTo(`${start}{`)).toMatch(/^HTTP\/1.1 404 /);
 });
 
 test('answers that nobody reads are held up to the limit; then reads are refused, and changes answered', async () => {
@@ -209,75 +175,6 @@ describe('the rules of a policy, whose texts are far longer as JSON', () => {
     expect(inTransactions).not.toContain(READ);
     transactions.mockRestore();
   });
-
-  test('count once while they are unread, and are not read for a client that is gone before', async () => {
-    const bot = await api.newBot();
-    const path = await make(200);
-    const get = `GET ${path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${bot.key}\r\n\r\n`;
-    await send(get);
-    await vi.waitFor(async () => expect(await inFlight()).toBeGreaterThan(4 * MIB), { timeout: 20_000 });
-    expect(await inFlight()).toBeLessThan(8 * MIB);
-    const held = await heldTransaction(api.databaseUrl);
-    await held.query('lock table ip_policy_rules in access exclusive mode');
-    const query = vi.spyOn(api.db, 'query');
-    const gone = await send(get);
-    await untilWaiting(api, 1);
-    const aborted = () => api.logs.filter((line) => line.includes('"aborted":true')).length;
-    const before = aborted();
-    gone.destroy();
-    await vi.waitFor(() => expect(aborted()).toBe(before + 1), { timeout: 20_000 });
-    await held.rollback();
-    await Promise.all(query.mock.results.map(({ value }) => value));
-    await new Promise((turn) => setImmediate(turn));
-    expect(query.mock.calls.map(([{ name }]) => name)).not.toContain(READ);
-    query.mockRestore();
-  });
-});
-
-test('metrics that strangers do not read are made once for all of them, and shut nobody out', async () => {
-  const shut = await startTestApi({ bytesInFlight: { inAll: 1 }, metricsAgeMs: 3_600_000 });
-  const at = new URL(await shut.app.listen({ port: 0, host: '127.0.0.1' }));
-  for (const { method, path } of OPERATIONS) await shut.anonymous.send(method, path);
-  const first = await shut.anonymous.get('/metrics');
-  let [asked, sent] = [0, 0];
-  let end: Socket | undefined;
-  shut.app.server.on('request', (request, answer) => {
-    end = request.socket;
-    answer.once('finish', () => sent++);
-  });
-  const unread = await send('', at);
-  // The kernel takes megabytes of what nobody reads; from then on the process has to hold it.
-  await vi.waitFor(
-    () => {
-      if (asked > sent && end?.writableNeedDrain) return;
-      if (asked === sent) {
-        unread.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(8));
-        asked += 8;
-      }
-      throw new Error(`the kernel has taken ${sent} of ${asked}`);
-    },
-    { timeout: 30_000, interval: 10 },
-  );
-  expect((await shut.admin.get('/ip_policies')).status).toBe(200);
-  expect((await shut.anonymous.get('/metrics')).text).toBe(first.text);
-});
-
-test('files of the reference that strangers do not read keep nobody from them, and no descriptor', {
-  skip: process.platform !== 'linux',
-}, async () => {
-  const file = '/docs/static/swagger-ui-bundle.js';
-  const open = () => {
-    const paths = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`);
-    return paths.filter((path) => existsSync(path) && readlinkSync(path).endsWith('swagger-ui-bundle.js'));
-  };
-  let asked = 0;
-  api.app.server.on('request', () => asked++);
-  for (let n = 0; n < 12; n++) await send(`GET ${file} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(8));
-  await vi.waitFor(() => expect(asked).toBeGreaterThanOrEqual(96), { timeout: 10_000 });
-  const answer = await fetch(new URL(file, address));
-  expect([answer.status, (await answer.text()).length > MIB]).toEqual([200, true]);
-  await vi.waitFor(() => expect(open()).toEqual([]), { timeout: 10_000 });
-  for (const socket of sockets) socket.destroy();
 });
 
 test('an answer larger than the limit is sent while there is no other', async () => {

@@ -1,7 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
-import { z } from 'zod';
 import { errorBody } from '../../../src/resources/definition/errors.ts';
 import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
@@ -27,8 +26,6 @@ function exchange(text: string): Promise<string> {
   });
 }
 
-const line = z.looseObject({ level: z.number(), msg: z.string() });
-
 /** The value of the sample that begins so; 0 before the first. */
 async function metric(start: string): Promise<number> {
   const { text } = await api.anonymous.get('/metrics');
@@ -42,16 +39,6 @@ describe('what is no proper HTTP', () => {
     expect(status).toBe(400);
     expect(errorBody.parse(body).error_code).toBe('INVALID_REQUEST');
     expect(head).toContain('connection: close');
-  });
-
-  test('is one warning in the log, and a line each only at debug', async () => {
-    for (let n = 0; n < 5; n++) await raw('NONSENSE\r\n\r\n');
-    const lines = api.logs.map((text) => line.parse(JSON.parse(text)));
-    const reason = 'request: is not valid HTTP/1.1';
-    expect(lines.filter((one) => one.reason === reason)).toMatchObject([{ level: 40, msg: 'refusing requests' }]);
-    const each = lines.filter(({ msg }) => msg === 'unreadable request');
-    expect(each.length).toBeGreaterThanOrEqual(5);
-    expect(new Set(each.map(({ level }) => level))).toEqual(new Set([20]));
   });
 
   test('because its headers are too large, too', async () => {
@@ -116,20 +103,5 @@ describe('what is no proper HTTP', () => {
       request.write('{}', () => request.destroy());
     });
     expect(await api.rows('select count(*) from ip_policies')).toEqual(before);
-  });
-});
-
-describe.each([
-  ['a form', 'content-type: application/x-www-form-urlencoded\r\n'],
-  ['text', 'content-type: text/plain\r\n'],
-  ['no type', ''],
-])('an empty body of %s', (_, type) => {
-  test.each([
-    ['none', '', ''],
-    ['one of no bytes', 'content-length: 0\r\n', ''],
-    ['one in no pieces', 'transfer-encoding: chunked\r\n', '0\r\n\r\n'],
-  ])('is as if there were none: %s', async (_, length, body) => {
-    const head = `POST /ip_policies HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${admin.key}\r\nconnection: close\r\n`;
-    expect(await exchange(`${head}${type}${length}\r\n${body}`)).toMatch(/^HTTP\/1\.1 201 /);
   });
 });

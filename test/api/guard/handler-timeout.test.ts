@@ -52,10 +52,3 @@ test('there may be no limit', async () => {
   expect((await app.inject('/late')).body).toBe('late');
   expect(lines).toEqual([]);
 });
-
-test('nothing is left to run once the API is closed', async () => {
-  const { app } = start(LIMIT_MS);
-  await app.inject('/begun');
-  await app.close();
-  expect(vi.getTimerCount()).toBe(0);
-});

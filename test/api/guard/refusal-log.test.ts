@@ -49,19 +49,6 @@ test('after a minute without one, the next is a first again', () => {
   expect(taken()).toEqual([[{}, 'refusing']]);
 });
 
-test('each reason has lines of its own', () => {
-  const refused = refusalLogs(log);
-  times(3, () => refused('full'));
-  times(2, () => refused('slow'));
-  vi.advanceTimersByTime(MINUTE_MS);
-  expect(taken()).toEqual([
-    [{ reason: 'full' }, 'refusing requests'],
-    [{ reason: 'slow' }, 'refusing requests'],
-    [{ reason: 'full', refused: 3 }, 'refused requests'],
-    [{ reason: 'slow', refused: 2 }, 'refused requests'],
-  ]);
-});
-
 test('a failure is told in full with the first request, and then counted by its condition', () => {
   const failed = refusalLogs(log);
   const err = new Error('x');

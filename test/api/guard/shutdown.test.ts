@@ -1,12 +1,13 @@
-/** How the process ends: with manners towards those who have some, and in time whatever the others do. */
+/** How the API stops: it finishes what is under way, and ends in time whatever its clients do. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { freePort } from '../../../src/postgres/ports.ts';
+import type { ApiConfig } from '../../../src/api/settings.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { ADMIN_KEY, emptyDatabase, heldTransaction } from '../harness.ts';
+import { startedApi } from '../started-api.ts';
 import {
   type ApiChild,
   endings,
@@ -20,102 +21,58 @@ import {
 
 const CLEAN = { code: 0, signal: null };
 
+async function start(settings: Partial<ApiConfig>) {
+  const databaseUrl = await emptyDatabase();
+  const api = await startedApi({ databaseUrl, bootstrapApiKey: ADMIN_KEY, ...settings });
+  atEnd(api.stop);
+  const cuts = () =>
+    api.logs
+      .filter((line) => line.includes('closing connections still in use'))
+      .map((line): object => JSON.parse(line));
+  return { ...api, databaseUrl: settings.databaseUrl ?? databaseUrl, cuts };
+}
+
 const stopping = (api: ApiChild) =>
   waitFor('the stop to begin', async () => (await api.log()).some(({ msg }) => msg === 'stopping'), { intervalMs: 5 });
 
-const cuts = async (api: ApiChild) =>
-  (await api.log()).filter(({ msg }) => msg.includes('closing connections still in use'));
-
-/** Keeps a connection from being looked after: one with an answer waits for the next request. */
-async function answered(api: ApiChild): Promise<Peer> {
+/** A connection that waits for its next request. */
+async function answered(api: { port: number }): Promise<Peer> {
   const peer = await open(api);
   peer.socket.write(request('/healthz'));
   await peer.until(/"ok"/);
   return peer;
 }
 
-const statementsWait = ({ query }: Awaited<ReturnType<typeof heldTransaction>>, count = 1) =>
+const statementsWait = ({ query }: Awaited<ReturnType<typeof heldTransaction>>) =>
   waitFor('statements', async () => {
     // Else a transaction sees what it saw at first.
     await query('select pg_stat_clear_snapshot()');
     const waiting = await query(
       "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
     );
-    return waiting.rows.length >= count;
+    return waiting.rows.length > 0;
   });
 
-describe('SIGTERM ends the process', () => {
-  test('at once when nothing is under way, whatever is open', async () => {
+describe('SIGTERM', () => {
+  test('ends the process at once when nothing is under way, whatever is open', async () => {
     const api = await startApiChild();
-    const silent = await open(api);
-    const idle = await answered(api);
+    const [silent, idle] = [await open(api), await answered(api)];
     api.child.kill('SIGTERM');
     expect(await api.ended()).toEqual(CLEAN);
-    expect(await silent.untilEnded()).toBe('closed');
-    expect(await idle.untilEnded()).toBe('closed');
+    expect([await silent.untilEnded(), await idle.untilEnded()]).toEqual(['closed', 'closed']);
     expect(silent.received()).toBe('');
-    expect(await cuts(api)).toEqual([]);
+    const log = await api.log();
+    expect(log.filter(({ msg }) => msg.includes('closing connections still in use'))).toEqual([]);
   });
 
-  test('at the deadline, when connections never come to an end', async () => {
-    const api = await startApiChild({ SHUTDOWN_TIMEOUT: '4s' });
-    const half = await open(api);
-    half.socket.write('GET /healthz HTTP/1.1\r\nHo');
-    const trickled = await open(api);
-    trickled.socket.write('GET /healthz HTTP/1.1\r\n');
-    const timer = setInterval(() => trickled.socket.writable && trickled.socket.write('x: y\r\n'), 50);
-    const unfinished = await open(api);
-    const headers = { 'content-type': 'application/json', 'content-length': '100' };
-    unfinished.socket.write(request('/ip_policies', { method: 'POST', headers, body: '{' }));
-    await answered(api);
-    api.child.kill('SIGTERM');
-    expect(await api.ended()).toEqual(CLEAN);
-    clearInterval(timer);
-    for (const peer of [half, trickled, unfinished]) await peer.untilEnded();
-    expect(await cuts(api)).toMatchObject([{ level: 40, connections: 1 }]);
-  });
-
-  test('at the deadline, when the database hangs', async () => {
-    const api = await startApiChild({ SHUTDOWN_TIMEOUT: '3s' });
-    const held = await heldTransaction(api.databaseUrl);
-    await held.query('lock table ip_policies');
-    const hanging = await open(api);
-    hanging.socket.write(request('/ip_policies'));
-    await statementsWait(held);
-    api.child.kill('SIGTERM');
-    expect(await api.ended()).toEqual(CLEAN);
-    await held.commit();
-  });
-
-  test('in the same steps, when the housekeeping hangs', async () => {
-    const databaseUrl = await emptyDatabase();
-    const held = await heldTransaction(databaseUrl);
-    await held.query('lock table idempotency_keys');
-    const api = await startApiChild({ DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '1s', SHUTDOWN_TIMEOUT: '4s' });
-    await statementsWait(held);
-    const peer = await answered(api);
-    api.child.kill('SIGTERM');
-    await stopping(api);
-    peer.socket.write(request('/readyz'));
-    await peer.until(/HTTP\/1.1 503 /);
-    expect(await peer.untilEnded()).toBe('closed');
-    expect(await api.ended()).toEqual(CLEAN);
-    await held.commit();
-  });
-
-  test('at the second signal', async () => {
+  test('ends it when it comes twice, as from a parent that forwards it, and at once half a second later', async () => {
     const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
-    api.child.kill('SIGTERM');
+    for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) api.child.kill(signal);
     await stopping(api);
+    await waitFor('readiness to fail', async () => (await fetch(`${api.url}/readyz`)).status === 503);
     const insisting = setInterval(() => api.child.kill('SIGTERM'), 100);
     expect(await api.ended()).toEqual({ code: 1, signal: null });
     clearInterval(insisting);
-  });
-
-  test('in the same steps, when the signal comes twice, as from a parent that forwards it', async () => {
-    const api = await startApiChild({ SHUTDOWN_DELAY: '1s' });
-    for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) api.child.kill(signal);
-    expect(await api.ended()).toEqual(CLEAN);
   });
 });
 
@@ -158,21 +115,36 @@ describe('SIGTERM during a start', () => {
     speak();
     expect(await api.ended()).toEqual(CLEAN);
     const said = (await api.log()).map(({ msg }) => msg);
-    expect(said.filter((msg) => /^(stopping|the management API is ready|stopped)$/.test(msg))).toEqual([
-      'stopping',
-      'the management API is ready',
-      'stopped',
-    ]);
+    const steps = ['stopping', 'the management API is ready', 'stopped'];
+    expect(said.filter((msg) => steps.includes(msg))).toEqual(steps);
   });
 });
 
-describe('from the signal on', () => {
-  test('responses under way end their connection, and are sent to their last byte', async () => {
-    const api = await startApiChild({ SHUTDOWN_TIMEOUT: '20s' });
-    const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/json' };
-    const body = JSON.stringify({ body: 'x'.repeat(60 * 1024) });
+describe('a stop', () => {
+  test('ends at the deadline when neither connections nor the database come to an end', async () => {
+    const api = await start({ shutdownTimeoutMs: 2_000 });
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('lock table ip_policies');
+    const [half, trickled, unfinished, hanging] = [await open(api), await open(api), await open(api), await open(api)];
+    half.socket.write('GET /healthz HTTP/1.1\r\nHo');
+    trickled.socket.write('GET /healthz HTTP/1.1\r\n');
+    const timer = setInterval(() => trickled.socket.writable && trickled.socket.write('x: y\r\n'), 50);
+    const headers = { 'content-type': 'application/json', 'content-length': '100' };
+    unfinished.socket.write(request('/ip_policies', { method: 'POST', headers, body: '{' }));
+    hanging.socket.write(request('/ip_policies'));
+    await statementsWait(held);
+    await answered(api);
+    await api.stop();
+    clearInterval(timer);
+    for (const peer of [half, trickled, unfinished, hanging]) await peer.untilEnded();
+    expect(api.cuts()).toMatchObject([{ level: 40, connections: 2 }]);
+    await held.commit();
+  });
+
+  test('has responses under way end their connection, and sends them to their last byte', async () => {
+    const api = await start({});
     const list = '/backends/http_response';
-    for (let n = 0; n < 30; n++) await fetch(`${api.url}${list}`, { method: 'POST', headers, body });
+    for (let n = 0; n < 30; n++) await api.ask(ADMIN_KEY, list, { body: 'x'.repeat(60 * 1024) });
     const held = await heldTransaction(api.databaseUrl);
     await held.query('lock table ip_policies');
     const [waiting, slow] = [await open(api), await open(api)];
@@ -181,10 +153,10 @@ describe('from the signal on', () => {
     // More than the kernel takes of what is not read.
     slow.socket.pause().write(request(list).repeat(8));
     await waitFor('responses to be held', async () => {
-      const metrics = await (await fetch(`${api.url}/metrics`)).text();
-      return Number(/^http_in_flight_bytes (\d+)$/m.exec(metrics)?.[1]) > 4 * 1024 ** 2;
+      const { text } = await api.ask('', '/metrics');
+      return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]) > 4 * 1024 ** 2;
     });
-    api.child.kill('SIGTERM');
+    const stopped = api.stop();
     await untilRefused(api);
     await held.commit();
     slow.socket.resume();
@@ -192,38 +164,29 @@ describe('from the signal on', () => {
     expect(endings(waiting)).toEqual(['close']);
     expect(slow.received().match(/HTTP\/1\.1 200 /g)).toHaveLength(8);
     expect(slow.received().endsWith('}')).toBe(true);
-    expect(await api.ended()).toEqual(CLEAN);
-    expect(await cuts(api)).toEqual([]);
+    await stopped;
+    expect(api.cuts()).toEqual([]);
   });
 
-  test('readiness fails, everything else is served, and each answer ends its connection', async () => {
-    const metricsPort = await freePort();
-    const api = await startApiChild({
-      SHUTDOWN_DELAY: '5m',
-      SHUTDOWN_TIMEOUT: '10m',
-      METRICS_PORT: String(metricsPort),
-    });
+  test('with a delay fails readiness, serves everything else, and each answer ends its connection', async () => {
+    const api = await start({ shutdownDelayMs: 2_000, metricsPort: 0 });
     const [before, other] = [await answered(api), await answered(api)];
-    api.child.kill('SIGTERM');
-    await waitFor('readiness to fail', async () => (await fetch(`${api.url}/readyz`)).status === 503);
+    const stopped = api.stop();
     // However often it is asked, the log says so once.
-    for (let n = 0; n < 5; n++) expect((await fetch(`${api.url}/readyz`)).status).toBe(503);
-    const warnings = async () => (await api.log()).filter(({ level }) => level >= 40).length;
-    await expect.poll(warnings).toBe(1);
+    for (let n = 0; n < 5; n++) expect((await api.ask('', '/readyz')).status).toBe(503);
+    expect(api.logs.filter((line) => line.includes('"level":40'))).toHaveLength(2);
     before.socket.write(request('/ip_policies'));
     expect(await before.untilEnded()).toBe('closed');
     const answer = before.received().split('HTTP/1.1 ')[2];
     expect(answer).toMatch(/^200 OK\r\n/);
     expect(answer).toMatch(/\r\nconnection: close\r\n/i);
-    expect((await fetch(`${api.url}/healthz`)).headers.get('connection')).toBe('close');
-    expect((await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).status).toBe(200);
+    expect((await fetch(z.string().parse(api.metricsUrl))).status).toBe(200);
     expect(other.end()).toBeUndefined();
-    api.child.kill('SIGKILL');
-    await api.ended();
+    await stopped;
   });
 
-  test('no request is lost on a connection that is kept', async () => {
-    const api = await startApiChild({ SHUTDOWN_DELAY: '1s', RATE_LIMIT: '0', RATE_LIMIT_PER_OWNER: '0' });
+  test('loses no request on a connection that is kept', async () => {
+    const api = await start({ shutdownDelayMs: 1_000, rateLimit: 0, rateLimitPerOwner: 0 });
     let answers = 0;
     const failures: unknown[] = [];
     /** On one connection as long as the server keeps it, as a client with keep-alive does. */
@@ -247,9 +210,8 @@ describe('from the signal on', () => {
     };
     const workers = Array.from({ length: 16 }, worker);
     await waitFor('answers', () => answers > 50);
-    api.child.kill('SIGTERM');
+    await api.stop();
     await Promise.all(workers);
     expect(failures).toEqual([]);
-    expect(await api.ended()).toEqual(CLEAN);
   });
 });

@@ -1,11 +1,8 @@
 /** How long a connection may do nothing. */
 import { connect, type Socket } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
-import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
-import { atEnd } from '../../end-of-file.ts';
 import { ADMIN_KEY, startTestApi, type TestApi } from '../harness.ts';
-import { open } from './api-child.ts';
 
 type Timeouts = NonNullable<Parameters<typeof startTestApi>[0]>['timeouts'];
 
@@ -71,20 +68,6 @@ test.each([
   expect(api.logs.filter((line) => line.includes('already sent'))).toEqual([]);
 });
 
-test('the head of a second request that does not come has an answer of its own', async () => {
-  const socket = await connected({ request: 500 });
-  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\nGET /healthz HTTP/1.1\r\n');
-  expect((await untilClosed(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 503']);
-});
-
-test('a connection is kept between requests for as long as the answer says', async () => {
-  const socket = await connected({ connection: 0, keepAlive: 2_000 });
-  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
-  const received = await untilClosed(socket);
-  expect(received).toMatch(/^HTTP\/1\.1 200 /);
-  expect(received).toMatch(/\r\nkeep-alive: timeout=2\r\n/i);
-});
-
 test('a client that does not read its responses is cut, and then they hold nothing', async () => {
   const api = await startTestApi({ timeouts: { connection: 200 } });
   const body = '\u0001'.repeat(64 * 1024);
@@ -102,44 +85,4 @@ test('a client that does not read its responses is cut, and then they hold nothi
 test('a connection that sends nothing is closed without a response', async () => {
   const socket = await connected({ request: 500 });
   expect(await untilClosed(socket)).toBe('');
-});
-
-test('by default it is kept for longer than the minute of a load balancer', async () => {
-  const socket = await connected({});
-  socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
-  const [first] = await new Promise<[string]>((resolve) => socket.once('data', (text: string) => resolve([text])));
-  expect(Number(/\r\nkeep-alive: timeout=(\d+)\r\n/i.exec(first)?.[1])).toBeGreaterThan(60);
-});
-
-describe('the server of METRICS_PORT closes a connection', () => {
-  async function start() {
-    const log = { warn: () => undefined, error: () => undefined };
-    const bytes = async () => Buffer.alloc(40_000_000, 'x');
-    const app = buildMetricsServer({ contentType: 'text/plain', bytes }, log, 300);
-    atEnd(() => app.close());
-    const port = Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
-    const connections = () => new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)));
-    return { port, connections };
-  }
-
-  test.each([
-    ['that sends nothing', '', ''],
-    ['whose header never ends', 'GET /metrics HTTP/1.1\r\n', 'x: y\r\n'],
-    ['whose body never ends', 'POST /metrics HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n', 'x'],
-  ])('%s', async (_, first, more) => {
-    const peer = await open(await start());
-    peer.socket.write(first);
-    const timer = setInterval(() => peer.socket.writable && peer.socket.write(more), 20);
-    await peer.untilEnded();
-    clearInterval(timer);
-    expect(peer.received()).not.toContain('HTTP/1.1 200');
-  });
-
-  test('that does not read', async () => {
-    const { port, connections } = await start();
-    const peer = await open({ port });
-    peer.socket.pause();
-    peer.socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n');
-    await waitFor('the server to close it', async () => (await connections()) === 0);
-  });
 });

@@ -80,12 +80,6 @@ describe('the reasons of a refusal are logged', () => {
     expect(await reasonsOf({ [name]: 'holds secret' }, { [name]: 'is bad' })).toEqual({ [shown]: 'is bad' });
   });
 
-  test('without any name where no operation is known', async () => {
-    const details = { '/name': 'holds secret', '?limit': 'holds secret', path: 'holds secret' };
-    const fixed = { '/name': 'a', '?limit': 'b', path: 'c' };
-    expect(await reasonsOf(details, fixed, {})).toEqual({ '/…': 'a', '?…': 'b', path: 'c' });
-  });
-
   test('once for each name, and in no words but fixed ones', async () => {
     const details = { '/s1': 'holds secret', '/s2': 'holds secret', '/name': 'holds secret' };
     expect(await reasonsOf(details, { '/s1': 'a', '/s2': 'b' })).toEqual({ '/…': 'a', '/name': 'is not valid' });

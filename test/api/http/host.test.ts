@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { pathOf } from '../../../src/api/http/unknown-routes.ts';
 import { closedIdempotencyKey, idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
 import { endpointConfiguration } from '../../../src/resources/endpoint-configuration.ts';
 import { eventSource, eventSubscription } from '../../../src/resources/event-subscription.ts';
@@ -32,11 +31,6 @@ const stored = async () =>
     await api.rows('select body from idempotency_keys'),
     await api.rows('select * from resource_references'),
   ]);
-
-test('a service of Docker Compose may have an underscore in its name', async () => {
-  const { uri } = (await admin.post('/ip_policies', {}, { host: 'tunnel_api:8080' })).as(ipPolicy.view);
-  expect(uri).toMatch(/^http:\/\/tunnel_api:8080\/ip_policies\/ipp_/);
-});
 
 test('what a request calls the server is in its answer, and nowhere else', async () => {
   const forged = (more = {}) => ({ host: 'forged.example', ...more });
@@ -88,37 +82,6 @@ test('only links are completed in a replay, not what looks like one', async () =
   expect((await send()).text).toBe(first.text);
 });
 
-test('what was read under one name of the server may be sent back under another', async () => {
-  const [one, other] = [{ host: 'one.example' }, { host: 'other.example:8080' }];
-  const made = await admin.post('/ip_policies', {}, one);
-  const policy = `/ip_policies/${made.as(ipPolicy.view).id}`;
-  const created = await admin.post(
-    '/endpoint_configurations',
-    { type: 'http', ip_policy_ids: [policy.split('/')[2]] },
-    one,
-  );
-  const configuration = `/endpoint_configurations/${created.as(endpointConfiguration.view).id}`;
-  await admin.put(`${policy}/rules`, { rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] }, one);
-  const sources = [{ type: 'ip_policy_created.v0' }, { type: 'ip_policy_deleted.v0' }];
-  const subscribed = await admin.post('/event_subscriptions', { sources }, one);
-  const subscription = `/event_subscriptions/${subscribed.as(eventSubscription.view).id}`;
-
-  for (const address of [policy, configuration, subscription, `${policy}/rules`]) {
-    const read = JSON.parse((await admin.get(address, one)).text);
-    const reply = await admin.send(address.endsWith('/rules') ? 'PUT' : 'PATCH', address, {
-      body: read,
-      headers: other,
-    });
-    expect(reply.status, reply.text).toBe(200);
-    expect(reply.text).not.toContain('one.example');
-  }
-  const {
-    sources: [first, ...rest],
-  } = (await admin.get(subscription, one)).as(eventSubscription.view);
-  const changed = { sources: [{ ...first, type: 'user_created.v0' }, ...rest] };
-  expect((await admin.patch(subscription, changed, other)).status).toBe(200);
-});
-
 describe('a target in absolute form', () => {
   /** What comes back for a request with the key of the admin. */
   async function send(line: string, body: string, ...headers: string[]) {
@@ -141,24 +104,6 @@ describe('a target in absolute form', () => {
     const closed = await admin.put(closing, undefined, { host: 'a.example' });
     expect(closed.as(closedIdempotencyKey).resource?.uri).toBe(`http://a.example${sources}/${body.type}`);
   });
-
-  test('with a method that its path lacks is 405', async () => {
-    const { status, head } = await send('PUT HTTP://evil.example/ip_policies?x=1', '');
-    expect(status).toBe(405);
-    expect(head).toMatch(/^allow: get, head, post$/m);
-  });
-});
-
-test.each([
-  ['/a/b?c=http://x/y', '/a/b'],
-  ['http://x/a/b?c', '/a/b'],
-  ['HTTPS://x:8080/a', '/a'],
-  ['http://x', '/'],
-  ['http://x?c', '/'],
-  ['/http://x/a', '/http://x/a'],
-  ['*', '*'],
-])('the path of the target %s is %s', (url, path) => {
-  expect(pathOf({ url })).toBe(path);
 });
 
 test('a Host header that is none is refused where no base URL is configured', async () => {

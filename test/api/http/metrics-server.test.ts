@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { waitFor } from '../../../dev/processes/wait.ts';
 import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
 
 function build(bytes = async () => Buffer.from('a 1\n')) {
@@ -64,22 +63,4 @@ test('has sixteen connections at most, and says so in the log', async () => {
   await once(refused.socket, 'close');
   expect(kept.filter(({ socket }) => socket.destroyed)).toEqual([]);
   expect(logged).toEqual([[{ connections: 16 }, expect.stringContaining('refusing connections for metrics')]]);
-});
-
-test('closes without waiting for connections, nor for the rest of a request', async () => {
-  const { app, open } = await listening();
-  const { socket, received } = await open('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\nGET /metrics');
-  await waitFor('the metrics', () => received().includes('a 1\n'));
-  await app.close();
-  if (!socket.destroyed) await once(socket, 'close');
-});
-
-test('gives every connection and request ten seconds', () => {
-  expect(build().app.server).toMatchObject({ timeout: 10_000, headersTimeout: 10_000, requestTimeout: 10_000 });
-});
-
-test('goes on when a connection cannot be accepted', async () => {
-  const { app, logged } = await listening();
-  app.server.emit('error', new Error('EMFILE'));
-  expect(logged).toEqual([[{ err: expect.any(Error) }, 'could not accept a connection']]);
 });

@@ -1,7 +1,6 @@
 /** What the metrics say of what they are told, and of what they ask for; by the clock of the test. */
 import { Socket } from 'node:net';
 import Fastify, { type FastifyReply } from 'fastify';
-import { register } from 'prom-client';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { rateLimited } from '../../../src/api/errors/errors.ts';
 import { type Charge, SHARED } from '../../../src/api/guard/bytes-in-flight.ts';
@@ -80,12 +79,6 @@ test('a request counts by method, documented path and status, with its time in s
   const [first = 0, afterFirst = 0, second = 0, afterSecond = 0] = elapsed;
   expect(milliseconds).toBeGreaterThan(first + second - 1e-6);
   expect(milliseconds).toBeLessThan(afterFirst + afterSecond + 1e-6);
-});
-
-test('they are those of the process, too, and in no registry that everybody shares', async () => {
-  const [one, other] = [start(), start()];
-  for (const { value } of [one, other]) expect(Number(await value('process_cpu_seconds_total'))).toBeGreaterThan(0);
-  expect(await register.getMetricsAsJSON()).toEqual([]);
 });
 
 test('they are made once for all who ask within their age', async () => {

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { ApiError } from '../../../src/api/errors/errors.ts';
-import { isSame, MAX_PROBLEMS, refuseUnlessShown, takeOut } from '../../../src/api/http/read-only-members.ts';
-import { SET_BY_SERVICE, setByService } from '../../../src/resources/definition/read-only.ts';
+import { isSame, MAX_PROBLEMS, refuseUnlessShown } from '../../../src/api/http/read-only-members.ts';
 
 const TIME = '2026-11-21T10:00:00.900Z';
 
@@ -49,50 +47,6 @@ test.each<[string, unknown, unknown]>([
 });
 
 const FIXED = { reason: 'cannot be changed' };
-const READ_ONLY = { members: { id: SET_BY_SERVICE, kind: FIXED }, inside: { rules: setByService(['id', 'at']) } };
-const SETTABLE = z.strictObject({
-  name: z.string().optional(),
-  rules: z.array(z.strictObject({ cidr: z.string() })).optional(),
-});
-
-const takenOut = (body: object) => takeOut(body, SETTABLE.safeParse(body).error?.issues ?? [], READ_ONLY);
-
-describe('out of a body are taken', () => {
-  test('the read-only members that it has, and nothing else', () => {
-    const body = {
-      name: 'a',
-      id: 'x_1',
-      kind: 'b',
-      other: 1,
-      rules: [{ cidr: '::/0' }, { cidr: '::1/128', id: 'x_2', at: 'now', more: 2 }],
-    };
-    expect(takenOut(body)).toEqual({
-      rest: { name: 'a', other: 1, rules: [{ cidr: '::/0' }, { cidr: '::1/128', more: 2 }] },
-      taken: [
-        { path: ['rules', 1, 'id'], value: 'x_2', ...SET_BY_SERVICE },
-        { path: ['rules', 1, 'at'], value: 'now', ...SET_BY_SERVICE },
-        { path: ['id'], value: 'x_1', ...SET_BY_SERVICE },
-        { path: ['kind'], value: 'b', ...FIXED },
-      ],
-    });
-  });
-
-  test('those that say nothing, of which only what the service alone knows needs no stored value', () => {
-    expect(takenOut({ name: 'a', id: null, kind: '' })).toEqual({
-      rest: { name: 'a' },
-      taken: [{ path: ['kind'], value: '', ...FIXED }],
-    });
-  });
-
-  test.each([
-    { name: 'a', other: 1 },
-    { name: 1, rules: [{}] },
-  ])('none of %j', (body) => {
-    const { rest, taken } = takenOut(body);
-    expect(rest).toBe(body);
-    expect(taken).toEqual([]);
-  });
-});
 
 /** What is refused of these members, by where they were sent, or that they are taken. */
 function refused(
@@ -192,20 +146,5 @@ describe('a member that was sent back inside an element of a list', () => {
     const sent = element('rules', 0, { id: 'r_3', uri: 'http://b/r/3', at: 'today' });
     expect(refused(sent, before, after)).toBe('taken');
     expect(refused(sent, before)).toHaveLength(3);
-  });
-
-  test('speaks for its own element alone', () => {
-    const swapped = [...element('rules', 0, second), ...element('rules', 1, first)];
-    expect(refused(swapped, before)).toBe('taken');
-    expect(refused([...swapped, ...element('others', 0, { id: 'r_2' })], before)).toEqual(['/sent/others/0/id']);
-    expect(
-      refused([...element('rules', 0, second), ...element('rules', 1, { id: 'r_1', at: 'friday' })], before),
-    ).toEqual(['/sent/rules/1/id']);
-  });
-
-  test('is refused where nothing is stored', () => {
-    expect(refused(element('rules', 0, first), undefined)).toEqual(
-      ['id', 'uri', 'at'].map((name) => `/sent/rules/0/${name}`),
-    );
   });
 });

@@ -65,21 +65,6 @@ test.each([
   expect([traceId, parentId]).toEqual([expect.not.stringMatching(`^(${TRACE}|0+)$`), undefined]);
 });
 
-test('a caller who wants no trace has none', async () => {
-  const [not, wanted] = ['00', '01'].map((flags) => ({ authorization, traceparent: `00-${TRACE}-${CALLER}-${flags}` }));
-  await fetch(`${url}/users`, { headers: not ?? {} });
-  await fetch(`${url}/whoami`, { headers: wanted ?? {} });
-  expect(await span()).toMatchObject({ name: 'GET /whoami' });
-});
-
-test('of a path that does not exist, nothing is said', async () => {
-  await fetch(`${url}/tnl_ak_pasted_in_the_wrong_place`, { headers: { authorization } });
-  const { name, attributes } = await span();
-  expect(name).toBe('GET');
-  expect(attributes).toMatchObject({ 'http.response.status_code': 404 });
-  expect(JSON.stringify(attributes)).not.toContain('pasted');
-});
-
 test('of a probe there is none', async () => {
   for (const path of ['/healthz', '/readyz', '/metrics']) await fetch(url + path);
   await fetch(`${url}/openapi.json`);

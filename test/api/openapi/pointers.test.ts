@@ -1,13 +1,8 @@
 /** What a response points at, it shows as a Ref: an id and an address. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
-import { createSample } from '../../../dev/fixtures/samples.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
-import { BASE, startTestApi } from '../harness.ts';
 import { document } from './openapi-check.ts';
-
-const { admin } = await startTestApi();
 
 /** Ids that stand alone. The contract shows the first two so; the others follow its `owner_id`. */
 const PLAIN_IDS = [
@@ -82,25 +77,3 @@ test('every id that a request may carry shows as a Ref', () => {
     );
   }
 });
-
-const view = z.looseObject({ id: z.string() });
-const values = await sampleValues();
-
-test.each(FAMILIES.map((family, n) => [family.name, family, n] as const))(
-  'every address in a %s leads to what has the id beside it',
-  async (_, family, n) => {
-    const post = async (path: string, body: object) => (await admin.post(path, body)).as(view);
-    const { made } = await createSample(post, family, 'full', n, values);
-    for (const { id, uri } of [...pairsIn(made)]) {
-      expect((await admin.get(uri.replace(BASE, ''))).as(view).id).toBe(id);
-    }
-  },
-);
-
-const pair = z.object({ id: z.string(), uri: z.url() });
-
-function* pairsIn(node: unknown): Generator<z.output<typeof pair>> {
-  const { data } = pair.safeParse(node);
-  if (data) yield data;
-  if (isObject(node)) for (const member of Object.values(node)) yield* pairsIn(member);
-}

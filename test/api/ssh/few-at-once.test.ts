@@ -34,12 +34,3 @@ test('who would be one too many to wait is refused, and nobody else', async () =
   begun[1]?.resolve('second');
   expect(await second).toBe('second');
 });
-
-test('what fails makes room, too, and a place that nobody takes stays free for later', async () => {
-  const { begun, run } = stage(1, 0);
-  for (let round = 0; round < 3; round++) {
-    const one = run();
-    begun[round]?.reject(new Error('failed'));
-    await expect(one).rejects.toThrow('failed');
-  }
-});

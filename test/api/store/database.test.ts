@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
-import { waitFor } from '../../../dev/processes/wait.ts';
 import { type Database, type DatabaseOptions, openDatabase } from '../../../src/api/store/database.ts';
 import { atEnd } from '../../end-of-file.ts';
-import { skipFor } from '../../skip.ts';
 import { emptyDatabase } from '../harness.ts';
 
 async function opened(
@@ -20,22 +17,6 @@ const run = (db: Pick<Database, 'query'>, text: string, name?: string) =>
 const processOf = async (db: Database) => (await run(db, 'select pg_backend_pid() as pid'))[0]?.pid;
 
 describe('what a statement returns', () => {
-  test('is what the API shows: RFC 3339 in UTC, counters as numbers, JSON as its value', async () => {
-    const db = await opened(1);
-    const text = `select null::text as nothing, 5::bigint as count, true as yes, '{"a":[1]}'::json as json,
-      array['x', null] as list, '2026-11-21 10:40:00.9+02'::timestamptz as at, '2026-01-02 03:04:05Z'::timestamptz as sharp,
-      generate_series(1, 2) as row`;
-    const row = { nothing: null, count: 5, yes: true, json: { a: [1] }, list: ['x', null] };
-    const times = { at: '2026-11-21T08:40:00.900Z', sharp: '2026-01-02T03:04:05.000Z' };
-    // The second time by what is known from the first.
-    for (let time = 0; time < 2; time++) {
-      expect(await run(db, text, 'shown')).toEqual([
-        { ...row, ...times, row: 1 },
-        { ...row, ...times, row: 2 },
-      ]);
-    }
-  });
-
   test('may change while connections that know it as it was are open', async () => {
     const db = await opened(2);
     await run(db, "create table things as select 1 as a, 'x' as b");
@@ -135,29 +116,7 @@ describe('no wait is without an end', () => {
     await expect(forgotten).rejects.toMatchObject({ message: expect.stringMatching(/idle|terminated|not queryable/) });
     expect(await run(forgetful, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
-
-  const notLinux = process.platform === 'linux' ? undefined : 'the timers of a socket show only in /proc/net/tcp';
-  test('nor for a peer that has vanished: idle connections are probed', skipFor(notLinux), async () => {
-    const db = await opened(1);
-    const [ours] = await run(db, 'select inet_client_port() as port');
-    // Until what was sent is acknowledged, the timer that runs is that of the retransmission.
-    await vi.waitFor(() => expect(timerOf(Number(ours?.port))).toBe('02'));
-  });
 });
-
-/**
- * The kind of timer that runs on the established connection from this port of 127.0.0.1: 02 is keepalive, 00 none (man 5
- * proc_net_tcp). Another one from the same port may be in TIME_WAIT.
- */
-const ESTABLISHED = '01';
-
-function timerOf(port: number): string | undefined {
-  const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  const sockets = readFileSync('/proc/net/tcp', 'utf8')
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/));
-  return sockets.find(([, local, , state]) => local === address && state === ESTABLISHED)?.[5]?.split(':')[0];
-}
 
 test('the server knows who is connected, and in which format to answer', async () => {
   const url = await emptyDatabase();
@@ -170,18 +129,4 @@ test('the server knows who is connected, and in which format to answer', async (
   const text = `select application_name as name, current_setting('TimeZone') as zone, current_setting('DateStyle') as style
     from pg_stat_activity where pid = pg_backend_pid()`;
   expect(await run(db, text)).toEqual([{ name: 'tunnel-operator', zone: 'UTC', style: 'ISO, MDY' }]);
-});
-
-test('opens no more connections than the pool may have, and closes them at the end', async () => {
-  const url = await emptyDatabase();
-  const [few, other] = [
-    openDatabase({ url, poolSize: 2, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 }),
-    await opened(1, { url }),
-  ];
-  const pids = await Promise.all(Array.from({ length: 8 }, () => processOf(few)));
-  expect(new Set(pids).size).toBe(2);
-  expect(few.usage()).toEqual({ total: 2, idle: 2, waiting: 0 });
-  await few.close();
-  const left = `select count(*) as count from pg_stat_activity where pid = any('{${pids.join()}}')`;
-  await waitFor('the connections to end', async () => (await run(other, left))[0]?.count === 0);
 });

@@ -22,8 +22,12 @@ describe('passes by itself', () => {
   test.each([
     ['53000', 'insufficient_resources'],
     ['53100', 'disk_full'],
+    ['53200', 'out_of_memory'],
+    ['53300', 'too_many_connections'],
+    ['53400', 'configuration_limit_exceeded'],
     ['57000', 'operator_intervention'],
     ['57P02', 'crash_shutdown'],
+    ['57P03', 'cannot_connect_now'],
     ['57P04', 'database_dropped'],
     ['57P05', 'idle_session_timeout'],
     ['08006', 'connection_exception'],

@@ -1,10 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
+import { describe, expect, test } from 'vitest';
 import { LOCKS } from '../../../src/api/store/locks.ts';
 import { type Migration, migrate, migrations, pendingMigrations } from '../../../src/api/store/migrate.ts';
 import { createTestDatabase } from '../../harness.ts';
@@ -39,12 +37,6 @@ describe('migrations', () => {
     expect(await tables(url)).toContain('ip_policies');
   });
 
-  test('are applied once by processes that start at the same moment', async () => {
-    const url = await createTestDatabase();
-    const applied = await Promise.all(Array.from({ length: 6 }, () => migrate(url)));
-    expect(applied.flat()).toEqual(ours.map(({ name }) => name));
-  });
-
   test('leave a database alone that is ahead', async () => {
     const url = await createTestDatabase();
     const later = { version: 9999, name: '9999_later.sql', sql: 'create table later ()', checksum: 'x' };
@@ -70,23 +62,6 @@ describe('migrations', () => {
     await writer.commit();
     await held.rollback();
     expect(await migrated).toEqual([next.name]);
-  });
-
-  test('are told from what serves by the name of their sessions', async () => {
-    const url = await createTestDatabase();
-    const sql = "create table seen as select current_setting('application_name') as name";
-    await migrate(url, [{ version: 1, name: '0001_seen.sql', sql, checksum: 'x' }]);
-    const client = await heldTransaction(url);
-    expect((await client.query('select name from seen')).rows).toEqual([{ name: 'tunnel-operator migrate' }]);
-    await client.rollback();
-  });
-
-  test('do not wait for ever for a server that says nothing', { timeout: 60_000 }, async () => {
-    const silent = createServer();
-    await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening));
-    onTestFinished(() => void silent.close());
-    const { port } = z.object({ port: z.number() }).parse(silent.address());
-    await expect(migrate(`postgres://somebody@127.0.0.1:${port}/nothing`, [])).rejects.toThrow(/timeout/);
   });
 
   test('that fail leave nothing behind, and run again when mended', async () => {

@@ -1,4 +1,4 @@
-/** How rows are read, without a database; shown-forms.test.ts has what PostgreSQL writes. */
+/** How rows are read, without a database. */
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { type Shapes, type Statement, StatementRun } from '../../../src/api/store/statement.ts';
@@ -90,16 +90,3 @@ test.each<[string, Columns, string[], object]>([
     expect(ran(columns, [row], known).found).toEqual([read]);
   },
 );
-
-test('what is known of the columns of a statement is kept under its name for as long as they stay the same', () => {
-  const shapes: Shapes = new Map();
-  ran([ID, COUNT], [], { shapes });
-  expect(shapes.size).toBe(0);
-  ran([ID, COUNT], [], { name: 'find', shapes });
-  const known = shapes.get('find');
-  ran([{ ...ID }, { ...COUNT }], [], { name: 'find', shapes });
-  expect(shapes.get('find')).toBe(known);
-  ran([ID], [], { name: 'find', shapes });
-  expect(shapes.get('find')).not.toBe(known);
-  expect(shapes.size).toBe(1);
-});

@@ -23,8 +23,6 @@ export interface CredentialSpec {
 export interface DeclaredByRow extends Declaration {
   readonly kind: string;
   readonly name: string;
-  /** What the API has, beside `remote`, of objects that the spec names. @param idOf by `kind/name` */
-  readonly tied?: (idOf: (object: string) => string | undefined) => Readonly<Record<string, unknown>>;
 }
 
 export type Declared =

@@ -8,9 +8,9 @@ import { randomFrom } from '../../dev/fixtures/random.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ApiError } from '../../src/client/errors.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { FAULTS, refusal } from './call-faults.ts';
 import type { Declared } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';
-import { FAULTS, refusal } from './object-faults.ts';
 import type { Fault } from './proxy.ts';
 import { openStage, type Stage } from './stage.ts';
 

@@ -56,26 +56,6 @@ export class UserNamespace {
     else await this.kube.create(type, object, this.namespace);
   }
 
-  /** As `kubectl replace` of the manifest: of the object nothing stays but its status. */
-  async replace({ kind, name, spec }: Declared, annotations: Record<string, string> = {}): Promise<void> {
-    const type = typeOf(kind);
-    await retryOnConflict(async () => {
-      const { metadata, apiVersion } = await this.kube.get(type, name, this.namespace);
-      const { uid, resourceVersion } = metadata;
-      const body = { apiVersion, kind, metadata: { name, uid, resourceVersion, annotations }, spec };
-      return this.kube.replace(type, name, body, this.namespace);
-    });
-  }
-
-  /** As a restore from a backup leaves it, and `kubectl replace --subresource=status`. */
-  async wipeStatus({ kind, name }: Named): Promise<void> {
-    await retryOnConflict(async () => {
-      const object = await this.kube.get(typeOf(kind), name, this.namespace);
-      const status = Object.fromEntries(Object.keys(object.status ?? {}).map((member) => [member, null]));
-      return this.kube.patch(typeOf(kind), name, { status }, this.namespace, 'status');
-    });
-  }
-
   /** Asks for the deletion, as `kubectl delete --wait=false`. */
   async remove({ kind, name }: Named): Promise<void> {
     this.declared.delete(`${kind}/${name}`);

@@ -1,10 +1,11 @@
 /** The API, its database or the API server goes away in the middle of the operator's work, and comes back. */
-import { afterAll, describe, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { createDatabase } from '../../dev/database/databases.ts';
 import { startPostgres } from '../../dev/database/postgres.ts';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { atEnd } from '../end-of-file.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { cleanUp, untilSettled } from './inspect.ts';
 import { type Call, CUT } from './proxy.ts';
@@ -61,11 +62,6 @@ async function editUnder(stage: Stage, { target, take, give }: Outage): Promise<
   await cleanUp(stage);
 }
 
-const atEnd: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const end of atEnd.reverse()) await end();
-});
-
 describe('everything is as declared, and nothing twice,', { timeout: 240_000 }, () => {
   it('after the API was down, which the operator says, also to an operator that starts', async () => {
     const stage = await openStage();
@@ -90,7 +86,7 @@ describe('everything is as declared, and nothing twice,', { timeout: 240_000 }, 
 
   it('after Postgres has crashed', async () => {
     const server = await startPostgres();
-    atEnd.push(() => server.stop());
+    atEnd(() => server.stop());
     const databaseUrl = await createDatabase(server.url, 'crashing');
     const stage = await openStage({ databaseUrl, flags: ['--api-timeout', '5s'] });
     // As users run it: what is committed is on disk. The tests' server waives that.
@@ -103,9 +99,9 @@ describe('everything is as declared, and nothing twice,', { timeout: 240_000 }, 
   // The processes of an external cluster must not be killed.
   it('after the API server was killed', skipFor(NOT_OUR_CLUSTER), async () => {
     const plane = await startControlPlane({ controllerManager: false });
-    atEnd.push(plane.stop);
+    atEnd(plane.stop);
     const stage = await openStage({ cluster: plane, flags: ['--kube-timeout', '5s'] });
-    atEnd.push(() => stage.close());
+    atEnd(() => stage.close());
     await (await stage.startOperator()).untilReconciling();
     await editUnder(stage, { target: 'kube', take: plane.killApiServer, give: plane.startApiServer });
   });

@@ -151,8 +151,8 @@ async function editSecrets({ stage, each }: Cast, specOf: (one: Cast['each'][num
 const rotatesWithoutOverlap = ({ kind }: Pick<KindRow, 'kind'>) =>
   kind.spec instanceof z.ZodObject && 'rotation' in kind.spec.shape ? { rotation: { overlap: NO_OVERLAP } } : {};
 
-/** The kinds that hand something out, but for the one that has these stories in `undisturbedButFor`. */
-export const secretRows = storyRows.filter(({ name, kind }) => kind.delivery && name !== 'TunnelCredential');
+/** The kinds that hand something out. */
+export const secretRows = storyRows.filter(({ kind }) => kind.delivery);
 
 /** Undisturbed too, about the Secrets of such a kind. */
 export const withSecrets = {
@@ -182,26 +182,11 @@ export const withSecrets = {
 export const undisturbedButFor = {
   createCredential: { name: 'creates a credential', act: createAgent },
   create: { name: 'creates a policy and a credential', act: createBoth },
-  createdWhileDown: {
-    name: 'starts and creates a policy and a credential',
-    act: createBoth,
-    whileDown: true,
-  },
   edit: { name: 'follows an edit of both', given: createBoth, act: editBoth },
-  rotate: {
-    name: 'rotates a token',
-    given: (cast) => createBoth(cast, { rotation: { overlap: NO_OVERLAP } }),
-    act: rotate,
-  },
   rotateWithOverlap: {
     name: 'rotates a token and revokes the old one later',
     given: (cast) => createBoth(cast, { rotation: { overlap: SOME_OVERLAP } }),
     act: rotate,
-  },
-  secretDeleted: {
-    name: 'makes up for a deleted Secret',
-    given: createAgent,
-    act: ({ stage, agent }) => stage.deleteSecret(agent.name),
   },
   delete: { name: 'deletes both', given: createBoth, act: deleteBoth },
   remoteGone: { name: 'creates anew what was deleted in the API', given: createBoth, act: deleteInTheApiAndSay },
@@ -211,7 +196,6 @@ export const undisturbedButFor = {
     act: deleteInTheApi,
     whileDown: true,
   },
-  secretRenamed: { name: 'gives the Secret another name', given: createAgent, act: renameSecret('renamed') },
 } satisfies Record<string, Scenario>;
 
 /** Stories in which something else happens before the operator is back. What is declared then is what counts. */
@@ -225,11 +209,6 @@ export const disturbedToo = {
     name: 'creates both, which are edited before it is back',
     act: createBoth,
     meanwhile: editBoth,
-  },
-  createdThenEmptied: {
-    name: 'creates a policy, whose rules are removed before it is back',
-    act: ({ stage, policy }) => stage.apply({ ...policy, spec: POLICY }),
-    meanwhile: ({ stage, policy }) => stage.apply({ ...policy, spec: { ...POLICY, rules: [] } }),
   },
   tokenExpired: {
     name: 'creates a credential, and the API has forgotten the token when it is back',
@@ -267,18 +246,6 @@ export const disturbedToo = {
     given: createAgent,
     act: renameSecret('second'),
     meanwhile: renameSecret('third'),
-  },
-  renamedAndBack: {
-    name: 'gives the Secret another name, which is taken back before it is back',
-    given: createAgent,
-    act: renameSecret('second'),
-    meanwhile: createAgent,
-  },
-  remoteGoneThenDeleted: {
-    name: 'creates anew what was deleted in the API, and both are deleted before it is back',
-    given: createBoth,
-    act: deleteInTheApiAndSay,
-    meanwhile: deleteBoth,
   },
 } satisfies Record<string, Scenario>;
 

@@ -106,7 +106,7 @@ const ACTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
     watches.atStart((path) => {
       if (gone.has(path)) return undefined;
       gone.add(path);
-      return oneOf(['gone-event', 'gone-http'] as const);
+      return 'gone';
     });
     watches.cut();
   },

@@ -32,18 +32,17 @@ export class UserNamespace {
     return [...this.#kinds];
   }
 
-  async apply(declared: Declared, annotations: Record<string, string> = {}): Promise<void> {
+  async apply(declared: Declared): Promise<void> {
     const { kind, name, spec } = declared;
     const type = typeOf(kind);
     for (const object of 'objects' in declared ? declared.objects : []) await this.#keep(object);
-    const body = { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
+    const body = { apiVersion: API_VERSION, kind, metadata: { name }, spec };
     this.declared.set(`${kind}/${name}`, declared);
     this.#kinds.add(storyRow(kind));
     await retryOnConflict(async () => {
       const existing = await this.kube.find(type, name, this.namespace);
       if (!existing) return this.kube.create(type, body, this.namespace);
-      const metadata = { ...existing.metadata, annotations: { ...existing.metadata.annotations, ...annotations } };
-      return this.kube.replace(type, name, { ...existing, metadata, spec }, this.namespace);
+      return this.kube.replace(type, name, { ...existing, spec }, this.namespace);
     });
   }
 

@@ -94,7 +94,7 @@ describe('the operator learns what it must', () => {
     watches.atStart((path) => {
       if (expired.has(path)) return undefined;
       expired.add(path);
-      return 'gone-event';
+      return 'gone';
     });
     // A watch that was refused for long begins again up to half a minute later.
     await untilSettled(stage, 90_000);

@@ -5,12 +5,12 @@ import { checkPromise } from './wipes/promise.ts';
 import { openWorld } from './wipes/world.ts';
 
 const SEED = Number(process.env.WIPES_SEED ?? Math.floor(Math.random() * 2 ** 30));
-const SEQUENCES = Number(process.env.WIPES_SEQUENCES ?? (isDeep ? 2_000 : 24));
+const SEQUENCES = Number(process.env.WIPES_SEQUENCES ?? (isDeep ? 2_000 : 16));
 
 const world = await openWorld();
 
 it(`there is exactly one credential, whatever was wiped, cut short or late (seed ${SEED})`, {
-  timeout: isDeep ? 3_600_000 : 120_000,
+  timeout: 60_000 + 2_000 * SEQUENCES,
 }, async ({ annotate }) => {
   await checkPromise(world, SEQUENCES, SEED);
   await annotate(JSON.stringify(Object.fromEntries(world.counts)));

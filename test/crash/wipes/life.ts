@@ -200,14 +200,19 @@ export class Life {
     expect(await this.world.client.authenticate({ token })).toMatchObject({ allowed: true, credential_id: externalId });
   }
 
-  /** What Retain leaves: at most one credential; if it has a Secret, that is nobody's and its token works. */
-  async mustHoldRetained(isExactly?: string): Promise<void> {
+  /**
+   * What Retain leaves of an object: at most one credential; the Secret is nobody's, and its token works.
+   * @param isExactly the credential that there must be, if the object was as declared
+   */
+  async mustHoldRetained({ metadata: { uid } }: KubeObject, isExactly?: string): Promise<void> {
     const ids = await this.credentials();
     expect(ids.length, `${this.name} is retained`).toBeLessThanOrEqual(1);
     if (isExactly !== undefined) expect(ids).toEqual([isExactly]);
     const secret = await this.world.kube.find(SECRETS, this.name, this.world.namespace);
-    if (!secret || (this.#hasLostAny && isExactly === undefined)) return;
-    expect(secret.metadata.ownerReferences ?? []).toEqual([]);
+    const owners = secret?.metadata.ownerReferences?.map((owner) => owner.uid) ?? [];
+    expect(owners).not.toContain(uid);
+    // What an earlier object of the name has left is for the garbage collector; a lost credential may have been the one.
+    if (!secret || owners.length > 0 || (this.#hasLostAny && isExactly === undefined)) return;
     const token = await this.world.tokenIn(this.name);
     expect(await this.world.client.authenticate({ token })).toMatchObject({ allowed: true, credential_id: ids[0] });
   }

@@ -34,12 +34,13 @@ async function end(life: Life, { policy, isSudden, faults }: Ending): Promise<vo
     await life.comeToRest();
     await life.mustHoldPromise();
   }
+  const object = await life.find();
   const [id] = await life.credentials();
   await life.remove(policy);
   await life.reconcile(faults);
   await life.comeToRest();
   expect(await life.find()).toBeUndefined();
-  if (policy === 'Delete') await life.mustHoldPromise();
-  else await life.mustHoldRetained(isSudden ? undefined : id);
+  if (object && policy === 'Retain') await life.mustHoldRetained(object, isSudden ? undefined : id);
+  else await life.mustHoldPromise();
   await life.deleteSecret();
 }

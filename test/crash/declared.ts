@@ -20,7 +20,7 @@ export interface CredentialSpec {
 }
 
 /** An object of any kind that is declared as its row says. */
-export interface DeclaredByRow extends Declaration {
+interface DeclaredByRow extends Declaration {
   readonly kind: string;
   readonly name: string;
 }

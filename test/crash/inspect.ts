@@ -27,7 +27,7 @@ export interface Outline {
   };
 }
 
-export interface Inspection {
+interface Inspection {
   /** In sentences; empty when the promise is kept. */
   problems: string[];
   outline: Outline;

@@ -5,7 +5,7 @@ import { type Child, type Exit, waitForChild } from '../../dev/processes/child-p
 import { startProgram } from '../../dev/processes/program.ts';
 import { metricSum } from '../metric-sum.ts';
 
-export interface OperatorSettings {
+interface OperatorSettings {
   /** Where its log and its kubeconfig are. */
   readonly folder: string;
   /** Unique in the folder. */

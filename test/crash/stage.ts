@@ -32,7 +32,7 @@ const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
 
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
-export interface StageOptions {
+interface StageOptions {
   /** More flags of every operator. */
   readonly flags?: readonly string[];
   /** Default: a database of its own on the shared Postgres. */

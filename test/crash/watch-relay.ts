@@ -2,7 +2,7 @@
 import type { ClientRequest, ServerResponse } from 'node:http';
 
 /** What becomes of a watch that begins: `refuse` is 503, `gone` says that its version is too old. */
-export type WatchFault = 'refuse' | 'gone';
+type WatchFault = 'refuse' | 'gone';
 
 interface Stream {
   readonly path: string;

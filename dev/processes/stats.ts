@@ -21,12 +21,6 @@ export async function processStats(processes: readonly Process[]): Promise<Proce
   return (await Promise.all(processes.map(read))).flat();
 }
 
-/** The most memory that a process has had resident so far; Linux only. */
-export async function peakResidentBytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-}
-
 async function residentMemory(pid: number): Promise<number> {
   // Slim Linux images have no `ps`, macOS has no /proc; both count in KiB.
   const kib =

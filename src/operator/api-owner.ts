@@ -1,7 +1,7 @@
 /**
- * Whose API key the operator has. Idempotency keys and scopes belong to the owner of the key: an operator that came back
- * with another owner's would not find what was under way, and create it a second time. The owner is therefore remembered,
- * and nothing is sent to the API before it is known that it is still the same.
+ * Who owns the operator's API key. Idempotency keys and scopes belong to that owner: an operator that restarted with the
+ * key of another owner would not find the creates under way, and would repeat them. So the owner is remembered in the
+ * Lease, and the operator sends nothing to the API until it knows that the owner is the same.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -15,14 +15,14 @@ import { leaseProblem } from './kube/lease-problem.ts';
 import { Blocked } from './managed/declaration/external.ts';
 
 export interface ApiOwnerOptions {
-  /** Its calls must not wait for this check. */
+  /** A client whose calls do not wait for this check. */
   client: Pick<Client, 'whoami'>;
   memory: LeaseAnnotation;
-  /** The owner that may take the place of the remembered one. */
+  /** The owner that may replace the remembered one. */
   accepted: string | undefined;
-  /** Whether it may work without the permission to remember. */
+  /** Whether to work even without permission to write the Lease. */
   mayForget: boolean;
-  /** How long a process that may not work waits, more or less, until it looks whether it may by now; in milliseconds. */
+  /** Milliseconds between checks, with jitter, while the process may not work. */
   recheckMs: number;
   refused: Gauge;
   log: Logger;
@@ -30,7 +30,7 @@ export interface ApiOwnerOptions {
 
 type Owner = Awaited<ReturnType<Client['whoami']>>['owner'];
 
-/** The API key belongs to another owner than the remembered one. */
+/** The API key belongs to an owner other than the remembered one. */
 export class OtherOwner extends Blocked {}
 
 export class ApiOwner {
@@ -49,8 +49,8 @@ export class ApiOwner {
   }
 
   /**
-   * What is wrong with the API key, if only people can help. Before the first look it counts as wrong: a rolling update
-   * must not end the replica that works.
+   * What is wrong with the API key, if a person must fix it. It counts as wrong until the first check, so that a rolling
+   * update does not end the replica that works.
    */
   get problem(): string | undefined {
     if (!this.#isChecked) return 'not known yet whose API key this is';
@@ -63,8 +63,8 @@ export class ApiOwner {
   }
 
   /**
-   * Waits while the key belongs to another owner than the remembered one; false if stopped first. Trouble with the API is
-   * no reason to wait: whoever leads shows it on the objects.
+   * Waits while the key belongs to an owner other than the remembered one; false if stopped first. It does not wait while
+   * the API is in trouble: the leader shows that on the objects.
    */
   async untilUsable(): Promise<boolean> {
     while (!this.#stop.signal.aborted) {
@@ -80,8 +80,8 @@ export class ApiOwner {
   }
 
   /**
-   * Waits while the owner cannot be remembered until somebody acts; false if it has become another one, or stopped first.
-   * What cannot be told yet is told later. Only the active operator may call it.
+   * Waits while the owner cannot be remembered until a person acts; false if the owner has changed, or if stopped first.
+   * An API that does not answer yet is asked again later. Only the active operator may call it.
    */
   async untilRemembered(): Promise<boolean> {
     while (!this.#stop.signal.aborted) {
@@ -95,7 +95,7 @@ export class ApiOwner {
 
   /**
    * Resolves once the owner is known to be the right one, and is remembered. Only the active operator may call it.
-   * @throws OtherOwner; Blocked when the owner cannot be remembered; ApiError, ApiUnreachableError, KubeError when that cannot be told yet
+   * @throws OtherOwner; Blocked if the owner cannot be remembered; ApiError, ApiUnreachableError or KubeError if it is not known yet
    */
   readonly verify = (): Promise<void> => {
     this.#verified ??= this.#check(true).catch((error: unknown) => {
@@ -105,13 +105,13 @@ export class ApiOwner {
     return this.#verified;
   };
 
-  /** The key was refused: once it is accepted again, it may be at another API, or another owner's. */
+  /** The key was refused. When it is accepted again, the API may be another one, or the key may have another owner. */
   readonly doubt = (): void => {
     this.#verified = undefined;
     this.#owner = undefined;
   };
 
-  /** While there is trouble that only people can help, looks every so often whether they have; until stopped. */
+  /** Checks again periodically while there is trouble that a person must fix; until stopped. */
   async recheck(): Promise<void> {
     for (;;) {
       await this.#pause();
@@ -135,7 +135,7 @@ export class ApiOwner {
     }
   }
 
-  /** Undefined if the API does not tell. */
+  /** Undefined if the API does not say. */
   async #whoami(): Promise<Owner | undefined> {
     try {
       this.#owner ??= (await this.#options.client.whoami()).owner;
@@ -143,7 +143,7 @@ export class ApiOwner {
     } catch (error) {
       if (!isNotFound(error)) throw error;
       this.#warnOnce(
-        'the management API is too old to say whose key this is (GET /whoami): an exchanged one is not noticed',
+        'the management API is too old to say whose key this is (GET /whoami): a change of its owner goes unnoticed',
       );
       return undefined;
     }
@@ -168,7 +168,7 @@ export class ApiOwner {
       if (error.isNotFound)
         throw new Blocked(REASON.kubernetesError, leaseProblem(error, memory.namespace) ?? error.message);
       if (!mayForget || !error.isForbidden) throw error;
-      this.#warnOnce(`cannot remember whose API key this is: ${error.message}; an exchanged one is not noticed`);
+      this.#warnOnce(`cannot remember whose API key this is: ${error.message}; a change of its owner goes unnoticed`);
     }
   }
 
@@ -198,7 +198,7 @@ export class ApiOwner {
 
 interface Trouble {
   message: string;
-  /** Whether only people can help. */
+  /** Whether a person must fix it. */
   isFinal: boolean;
 }
 
@@ -221,7 +221,7 @@ export function refusal(
   const named = name ? `${id} (${name})` : id;
   return [
     `the API key belongs to ${named}, but what this operator has begun belongs to ${remembered} and would be created a second time`,
-    `Nothing is reconciled. Use a key of ${remembered}; or see to what is under way and start once with --accept-new-owner ${id}`,
+    `Nothing is reconciled. Use a key of ${remembered}; or finish by hand what is under way, and start once with --accept-new-owner ${id}`,
     ...(accepted === undefined ? [] : [`It was started with --accept-new-owner ${accepted}`]),
     'See docs/operator/api-key.md',
   ].join('. ');

@@ -11,9 +11,9 @@ const LIBRARY = '@kubernetes/client-node';
 const CORE = new URL(`./client-node-core${extname(import.meta.filename)}`, import.meta.url).href;
 
 export function keepProcessSmall(): void {
-  // Node.js lets the young generation grow to 128 MiB under load, and it never gets smaller again.
+  // Under load, Node.js lets the young generation grow to 128 MiB, and never shrinks it.
   setFlagsFromString('--semi-space-growth-factor=1');
-  // And the old one to several times of what is live, until it is collected.
+  // The old generation may grow to several times the live data before it is collected.
   setFlagsFromString('--heap-growing-percent=30');
   registerHooks({
     resolve(specifier, context, next) {
@@ -24,7 +24,7 @@ export function keepProcessSmall(): void {
   });
 }
 
-/** Once everything is loaded: before the first full collection, V8 lets the old generation grow regardless. */
+/** Call it once everything is loaded: until the first full collection, V8 ignores the limit on the old generation's growth. */
 export function collectOnce(): void {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');

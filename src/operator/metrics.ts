@@ -1,4 +1,4 @@
-/** All metrics of the operator in one registry: those of each room, and those of calls to the management API. */
+/** The operator's metrics in one registry: those of each folder, and those of calls to the management API. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { collectProcessMetrics } from '../process-metrics.ts';
 import { createControllerMetrics } from './controller/metrics.ts';
@@ -7,7 +7,7 @@ import { createManagedMetrics } from './managed/object/metrics.ts';
 
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** prom-client's 10 ms are 6,000 wake-ups a minute, most of what an idle operator does. */
+/** The default of prom-client, 10 ms, is 6,000 wake-ups a minute: most of the work of an idle operator. */
 const LAG_SAMPLE_MS = 100;
 
 export type OperatorMetrics = ReturnType<typeof createMetrics>;

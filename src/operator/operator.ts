@@ -82,7 +82,7 @@ export class TunnelOperator extends OuterShell {
     this.#ownerClient = createApiClient(config, calls);
     this.#owner = new ApiOwner({
       client: this.#ownerClient,
-      // One for all shards: an object that is handed over must stay with its owner at the API.
+      // One Lease for all shards: an object that is handed over to another shard must keep its owner at the API.
       memory: new LeaseAnnotation(this.#leaderKube, { ...lease, name: NAME, annotation: ANNOTATION.apiOwner }),
       accepted: config.acceptNewOwner,
       mayForget: !config.leaderElect,
@@ -122,7 +122,7 @@ export class TunnelOperator extends OuterShell {
     return this.#health?.url;
   }
 
-  /** Resolves when leadership is lost, or the API key is another owner's by now: the process must end. */
+  /** Resolves when leadership is lost, or when the API key turns out to be another owner's: the process must end. */
   get lostLead(): Promise<void> {
     return this.#lost.promise;
   }
@@ -189,7 +189,7 @@ export class TunnelOperator extends OuterShell {
       watch.addHandler(new EnqueueReferrers(kind, this.#inputs, readBy));
     const crossing = new EnqueueCrossing(this.#inputs);
     this.#grants.addHandler(crossing);
-    // What says by now that nothing is known of grants.
+    // Requeue objects blocked while ReferenceGrants were not listed.
     if (this.#grants.staleness() === undefined) void this.#grants.filled.then(() => crossing.enqueue());
     const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
     for (const controller of filled) controller.start();
@@ -210,7 +210,7 @@ export class TunnelOperator extends OuterShell {
       delay(this.#config.shutdownMs, 'shutdown timeout reached', { ref: false }),
       this.#lost.promise.then(() => 'another process may be active'),
     ]);
-    // Nobody needs their news any more, and they would take the end of their connections for a failure.
+    // Their events are no longer needed, and they would report the end of their connections as a failure.
     const caches = [...this.#caches().map(([, cache]) => cache), this.#dnsEndpoints.watch];
     const cachesStopped = Promise.all(caches.map((cache) => cache.stop()));
     if (unfinished !== undefined) {
@@ -230,9 +230,9 @@ export class TunnelOperator extends OuterShell {
   async #fillCaches(): Promise<void> {
     await Promise.all([...this.#controllers.map(({ cache }) => cache.start()), this.#secrets.watch.start()]);
     await this.#secrets.watch.filled;
-    // After the kinds: what nobody refers to is not kept.
+    // After the kinds: only objects that are referred to are kept.
     await Promise.all([...this.#sources.watches.map(([, watch]) => watch.start()), this.#grants.start()]);
-    // Nothing waits for ExternalDNS.
+    // The start does not wait for ExternalDNS.
     void this.#dnsEndpoints.watch.start();
   }
 
@@ -245,7 +245,7 @@ export class TunnelOperator extends OuterShell {
 
   /** False if the API key has become the wrong one while this process stood by. */
   async #mayReconcile(): Promise<boolean> {
-    // Whoever stands by calls nothing that would tell.
+    // A standby sends no request that would show a change of the owner.
     this.#owner.doubt();
     const isRemembered = await this.#owner.untilRemembered();
     if (isRemembered || this.#state === 'stopping') return isRemembered;
@@ -269,7 +269,7 @@ export class TunnelOperator extends OuterShell {
     };
     const kinds = this.#controllers.map(({ name, cache }) => state(name, cache));
     const others = this.#caches().slice(kinds.length);
-    // Once it has begun, it does without grants.
+    // Only a start needs the grants.
     const needed = others.filter(([, cache]) => cache !== this.#grants || this.#state === 'starting');
     const found = readiness(
       kinds,

@@ -30,7 +30,7 @@ export const operatorSettings = {
     env: 'ACCEPT_NEW_OWNER',
     flag: '--accept-new-owner <id>',
     description:
-      'user or bot that the API key belongs to from now on; needed once when that changes, since what was under way is then not found again',
+      'user or bot that owns the API key from now on; needed once when the owner changes, since creates under way are then not found again',
     schema: idOf(user.prefix, botUser.prefix).optional(),
   },
   kubeconfig: {
@@ -173,7 +173,7 @@ export type OperatorConfig = Values<typeof operatorSettings>;
 
 /** Why the kubeconfig of the settings cannot be used, in one line; undefined if it can. */
 export async function kubeconfigProblem(file: string | undefined): Promise<string | undefined> {
-  // Imported here: it takes longer to load than the other commands take to start.
+  // Imported here: loading it takes longer than the other commands take to start.
   const { loadKubeConfig } = await import('./kube/kube-config.ts');
   const subject =
     file === undefined

@@ -2,7 +2,6 @@
  * How many resources were created and deleted in the API: the end alone does not tell that something was made twice, and
  * one of the two deleted again. Only for test files.
  */
-import { expect } from 'vitest';
 import type { Stage } from './stage.ts';
 
 /** By the type of the event, as in `ip_policy_created.v0`; without those that are zero. */
@@ -21,12 +20,6 @@ export async function countsSince(stage: Stage, event: unknown): Promise<Counts>
   return Object.fromEntries(rows.map(({ type, times }) => [String(type), Number(times)]));
 }
 
-export function sum(all: readonly Counts[]): Counts {
-  const types = new Set(all.flatMap((counts) => Object.keys(counts)));
-  const timesOf = (type: string) => all.reduce((times, counts) => times + (counts[type] ?? 0), 0);
-  return Object.fromEntries([...types].toSorted().map((type) => [type, timesOf(type)]));
-}
-
 /**
  * In sentences, what there was more of than in the other counts; empty if there was not.
  * @param tolerated this many more of each type are none
@@ -34,12 +27,4 @@ export function sum(all: readonly Counts[]): Counts {
 export function excess(counts: Counts, most: Counts, tolerated = 0): string[] {
   const found = Object.entries(counts).filter(([type, times]) => times > (most[type] ?? 0) + tolerated);
   return found.map(([type, times]) => `${type} ${times} times, not ${most[type] ?? 0}`);
-}
-
-/**
- * What was created and deleted since the event must be no more than in these together. It may be less: one new resource
- * can make up for several things that happened while nobody was told.
- */
-export async function expectNothingMore(stage: Stage, since: unknown, ...most: Counts[]): Promise<void> {
-  expect(excess(await countsSince(stage, since), sum(most))).toEqual([]);
 }

@@ -20,11 +20,9 @@ export interface CredentialSpec {
 }
 
 /** An object of any kind that is declared as its row says. */
-export interface DeclaredByRow extends Declaration {
+interface DeclaredByRow extends Declaration {
   readonly kind: string;
   readonly name: string;
-  /** What the API has, beside `remote`, of objects that the spec names. @param idOf by `kind/name` */
-  readonly tied?: (idOf: (object: string) => string | undefined) => Readonly<Record<string, unknown>>;
 }
 
 export type Declared =

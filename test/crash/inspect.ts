@@ -15,7 +15,6 @@ import { readStatus } from '../../src/operator/managed/identity/recorded-status.
 import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { conditionProblems } from '../settled.ts';
 import type { Declared, PolicySpec } from './declared.ts';
-import { inspectDnsEndpoints } from './dns-endpoints.ts';
 import type { Stage } from './stage.ts';
 
 /** What two runs of the same story must have in common, ids and times left out. */
@@ -28,7 +27,7 @@ export interface Outline {
   };
 }
 
-export interface Inspection {
+interface Inspection {
   /** In sentences; empty when the promise is kept. */
   problems: string[];
   outline: Outline;
@@ -56,9 +55,6 @@ export async function inspect(stage: Stage): Promise<Inspection> {
   const secrets = (await items(SECRETS)).filter(({ type }) => Object.values<unknown>(SECRET_TYPE).includes(type));
   const rules = await Array.fromAsync(client.ipPolicyRules.list());
 
-  const ids = new Map(
-    objects.map((object) => [`${object.kind}/${object.metadata.name}`, readIdentity(object).externalId]),
-  );
   const problems: string[] = [];
   const outline: Outline = {};
   const claimed = new Set<string>();
@@ -75,7 +71,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
     checkObject(object, say);
     const described = { ...sketch(object) };
     checkRemote(
-      remoteOf(declared, (object) => ids.get(object)),
+      remoteOf(declared),
       remotes.find(({ kind, remote }) => kind === declared.kind && remote.id === id)?.remote,
       say,
     );
@@ -110,7 +106,6 @@ export async function inspect(stage: Stage): Promise<Inspection> {
   for (const { id, ip_policy } of rules) {
     if (!claimed.has(`IPPolicy ${ip_policy.id}`)) problems.push(`${id} is an orphan of ${ip_policy.id}`);
   }
-  if (stage.hasDnsEndpoints) problems.push(...(await inspectDnsEndpoints(stage, objects)));
   return { problems, outline };
 }
 
@@ -130,6 +125,17 @@ export async function untilSettled(stage: Stage, timeoutMs = 30_000, intervalMs 
     const { problems } = await inspect(stage);
     const why = problems.length > 0 ? problems.join('; ') : 'an operator is still at work';
     throw new Error(`not as declared: ${why}`, { cause: error });
+  }
+}
+
+/** Ends all faults and deletes everything, whatever is left by force. @throws if the operator did not delete it all */
+export async function cleanUp(stage: Stage): Promise<void> {
+  for (const proxy of stage.proxies) proxy.intercept();
+  try {
+    await stage.removeAll();
+    await untilSettled(stage);
+  } finally {
+    await stage.sweep();
   }
 }
 
@@ -164,9 +170,9 @@ function checkObject(object: KubeObject, say: Say): void {
   for (const problem of conditionProblems(object)) say(problem);
 }
 
-/** What the API must have of a declared object: as its row says, or as follows from the spec. */
-function remoteOf(declared: Declared, idOf: (object: string) => string | undefined): Readonly<Record<string, unknown>> {
-  if ('remote' in declared) return { ...declared.remote, ...declared.tied?.(idOf) };
+/** What the API must have of a declared object. */
+function remoteOf(declared: Declared): Readonly<Record<string, unknown>> {
+  if ('remote' in declared) return declared.remote;
   const description = declared.spec.description ?? null;
   return declared.kind === 'IPPolicy' ? { description } : { description, acl: declared.spec.acl ?? [] };
 }

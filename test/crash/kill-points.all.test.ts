@@ -1,59 +1,85 @@
-/** A part of what `kill-points.deep.test.ts` goes through in full. */
+/** In the deep tier (kill-points.deep.test.ts) all scenarios at all points; here some of them. */
 import { describe, expect, it } from 'vitest';
-import { chains, check, type KillPoint } from './kill-points.ts';
-import { editsOfModules } from './modules.ts';
-import { disturbedToo, undisturbedButFor, withEveryKind } from './scenarios.ts';
+import { storyRows } from '../../dev/fixtures/story-rows.ts';
+import { isDeep } from '../tier.ts';
+import { chains, check, type Point } from './kill-points.ts';
+import {
+  disturbedToo,
+  editsOfModules,
+  type Scenario,
+  secretRows,
+  undisturbedButFor,
+  withEveryKind,
+  withSecrets,
+} from './scenarios.ts';
 
-const { createCredential: _, ...others } = undisturbedButFor;
-/** How many points are killed at side by side. */
-const STAGES = 3;
-const stages = await chains(STAGES);
+/** How many points are tried side by side. */
+const STAGES = isDeep ? 4 : 3;
 
-/** Every n-th, from one that differs between scenarios, so that together they meet many different calls. */
-const everyNth = (n: number, first: number) => (points: KillPoint[]) =>
-  points.filter((_, index) => index % n === first % n);
-
-/** As many as are killed at side by side: a round. */
-const few = (first: number) => (points: KillPoint[]) =>
-  everyNth(Math.max(1, Math.ceil(points.length / STAGES)), first)(points);
-
-/** Every third of these stories, each with its place. */
-const everyThird = <T extends object>(scenarios: readonly T[]) =>
-  scenarios.map((scenario, index) => ({ ...scenario, index })).filter(({ index }) => index % 3 === 0);
-
-const writes = (points: KillPoint[]) => points.filter(({ call }) => /^api (POST|PATCH|PUT|DELETE) /.test(call));
-
-/** Those with two writes. */
-const editsOfTwo = editsOfModules.filter(({ name }) => / to | and /.test(name));
-
-describe('the operator survives being killed', { timeout: 240_000 }, () => {
-  it.for(everyThird(Object.values(others)))('at some calls while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, { isExact: true, choose: few(index) });
-    expect(report.failures).toEqual([]);
-    expect(report.missed).toEqual([]);
-  });
-
-  // The others are in kill-points.deep.test.ts, one kind at a time.
-  const [first, last] = [withEveryKind.createEach, withEveryKind.deleteEach];
-  it.for([first, last].map((scenario, index) => ({ ...scenario, index })))(
-    'at some calls while it $name',
-    async ({ index, ...scenario }) => {
-      const report = await check(stages, scenario, { isExact: true, choose: few(index) });
-      expect(report.failures).toEqual([]);
-      expect(report.missed).toEqual([]);
-    },
+/** One kind at a time: with all of them, each point would wait for every other object to settle. */
+const oneByOne = (scenarios: Readonly<Record<string, Scenario>>, rows: typeof storyRows) =>
+  Object.values(scenarios).flatMap((scenario) =>
+    rows.map((row) => ({ ...scenario, rows: [row], name: `${scenario.name} (${row.name})` })),
   );
+const undisturbed: readonly Scenario[] = [
+  ...Object.values(undisturbedButFor),
+  ...editsOfModules,
+  ...(isDeep ? oneByOne(withEveryKind, storyRows) : [withEveryKind.createEach, withEveryKind.deleteEach]),
+  ...oneByOne(withSecrets, isDeep ? secretRows : secretRows.slice(0, 1)),
+];
 
-  it.for(everyThird(editsOfTwo))('at some writes while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, { isExact: true, choose: (points) => few(index)(writes(points)) });
-    expect(report.failures).toEqual([]);
-    expect(report.killed.length).toBeGreaterThan(0);
-    expect(report.missed).toEqual([]);
+/** Every third, with its place. */
+const some = (scenarios: readonly Scenario[]) =>
+  scenarios.map((scenario, index) => ({ ...scenario, index })).filter(({ index }) => isDeep || index % 3 === 0);
+
+/** As many as are tried side by side, from a first that differs between scenarios, so that together they meet many calls. */
+function few(first: number) {
+  return (points: Point[]) => {
+    const n = isDeep ? 1 : Math.max(1, Math.ceil(points.length / STAGES));
+    return points.filter((_, index) => index % n === first % n);
+  };
+}
+
+/** Every start makes the same calls before it begins with its work: one scenario is killed at all of them. */
+function pointsOf({ index, ...scenario }: Scenario & { readonly index: number }) {
+  const isOfStart = ({ call }: Point) => /^(api GET \/whoami|kube GET \/[a-z]+)( #\d+)?$/.test(call);
+  const isLeftOut = (point: Point) =>
+    scenario.whileDown && scenario.name !== undisturbedButFor.remoteGoneWhileDown.name && isOfStart(point);
+  return (points: Point[]) => few(index)(points.filter((point) => !isLeftOut(point)));
+}
+
+describe('the operator survives being killed at any call', { timeout: isDeep ? 1_200_000 : 240_000 }, async () => {
+  const stages = await chains(STAGES);
+
+  it.for(some(undisturbed))('while it $name', async (scenario) => {
+    const { failures, missed, met, points } = await check(stages, scenario, {
+      isExact: true,
+      choose: pointsOf(scenario),
+    });
+    expect({ failures, missed }).toEqual({ failures: [], missed: [] });
+    expect(met.length).toBeGreaterThanOrEqual(points.length / 2);
   });
 
-  it.for(everyThird(Object.values(disturbedToo)))('at some calls while it $name', async ({ index, ...scenario }) => {
-    const report = await check(stages, scenario, { choose: few(index) });
-    expect(report.failures).toEqual([]);
-    expect(report.missed).toEqual([]);
+  it.for(some(Object.values(disturbedToo)))('while it $name', async (scenario) => {
+    const { failures, missed } = await check(stages, scenario, { choose: pointsOf(scenario) });
+    expect({ failures, missed }).toEqual({ failures: [], missed: [] });
+  });
+});
+
+describe('any call may fail in any way, or arrive late,', { timeout: isDeep ? 1_200_000 : 240_000 }, async () => {
+  const stages = await chains(STAGES, ['--api-timeout', '2s', '--kube-timeout', '2s']);
+  const started = undisturbed.filter(({ whileDown }) => !whileDown);
+
+  it.for(some(started))('while the operator $name', async (scenario) => {
+    const { failures, missed } = await check(stages, scenario, {
+      isExact: true,
+      isFailing: true,
+      choose: pointsOf(scenario),
+    });
+    expect({ failures, missed }).toEqual({ failures: [], missed: [] });
+  });
+
+  it('and the token is in no log', async () => {
+    for (const stage of stages) expect(await stage.operator().log()).not.toMatch(/tnl_/);
   });
 });

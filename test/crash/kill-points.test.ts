@@ -8,19 +8,9 @@ const stages = await chains(3);
 
 describe('the operator survives being killed', { timeout: 240_000 }, () => {
   it(`at every call while it ${createCredential.name}`, async () => {
-    const { failures, killed, points } = await check(stages, createCredential, { isExact: true });
+    const { failures, met, points } = await check(stages, createCredential, { isExact: true });
     expect(failures).toEqual([]);
-    expect(points.filter((point) => !killed.includes(point))).toEqual([]);
-    expect(new Set(killed.map(({ call }) => call))).toEqual(
-      new Set([
-        'kube PATCH /tunnelcredentials/agent',
-        'kube POST /secrets?dryRun=All',
-        'api POST /credentials',
-        'kube POST /secrets',
-        'kube PATCH /tunnelcredentials/agent #2',
-        'kube PATCH /tunnelcredentials/agent/status',
-        'kube POST /events',
-      ]),
-    );
+    expect(points.filter((point) => !met.includes(point))).toEqual([]);
+    expect(points.map(({ call }) => call)).toContain('api POST /credentials');
   });
 });

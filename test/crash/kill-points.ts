@@ -1,26 +1,31 @@
 /**
- * Kills the operator at every call that it makes in the course of a story, as soon as the call has taken effect, and
- * checks that the story ends as it does without.
+ * Kills the operator at every call that it makes in a scenario, or makes the call fail, and checks that the scenario ends
+ * as it does undisturbed.
  *
- * A call is told apart by what it is and how often it was made, not by its number: two kinds are worked on at a time,
- * so the order of all calls is not the same every time, while that of the calls about one object is.
+ * A call is identified by its label and how often it was made, not by its number: two kinds are reconciled at a time, so
+ * only the order of the calls about one object is the same every time.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
+import { FAULTS } from './call-faults.ts';
 import { type Counts, countsSince, excess, lastEvent } from './counts.ts';
 import { inspect, isIdle, type Outline, untilSettled } from './inspect.ts';
 import { type Call, CUT, type Fault } from './proxy.ts';
 import type { Cast, Scenario } from './scenarios.ts';
-import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
 
-export interface KillPoint {
+/** A late call takes effect long after the operator has given up waiting. */
+const FAILURES = ['late', ...Object.keys(FAULTS)];
+
+export interface Point {
   /** As `label` names the call. */
   readonly call: string;
-  readonly when: 'before' | 'after';
+  /** `killed before`, `killed after`, or one of the failures. */
+  readonly fate: string;
 }
 
-/** What a story comes to without a crash. */
+/** What a scenario comes to undisturbed. */
 interface Reference {
   readonly calls: readonly string[];
   readonly outline: Outline;
@@ -33,47 +38,45 @@ interface Expected {
 }
 
 export interface Report {
-  readonly points: readonly KillPoint[];
-  /** Points at which the operator was killed. */
-  readonly killed: readonly KillPoint[];
-  /**
-   * Writes that did not come, although the story has them each time that it ends undisturbed. Whether the operator looks
-   * at something once more that was changed meanwhile is not the same every time.
-   */
-  readonly missed: readonly KillPoint[];
+  readonly points: readonly Point[];
+  /** Points at which it happened. */
+  readonly met: readonly Point[];
+  /** Writes that did not come, although every undisturbed run has them; how often the operator reads may vary. */
+  readonly missed: readonly Point[];
   /** In sentences, each with its point; empty when all is well. */
   readonly failures: readonly string[];
 }
 
 /** `count` stages, each with an operator that is restarted after each crash and so is there for the next. */
-export function chains(count: number): Promise<Stage[]> {
-  return Promise.all(Array.from({ length: count }, () => chain()));
+export function chains(count: number, flags: readonly string[] = []): Promise<Stage[]> {
+  const chain = async () => {
+    const stage = await openStage({ flags: [...ONE_BY_ONE, ...flags] });
+    await (await stage.startOperator()).untilReconciling();
+    return stage;
+  };
+  return Promise.all(Array.from({ length: count }, chain));
 }
 
-/** One such stage. */
-export async function chain(options: Omit<StageOptions, 'flags'> = {}): Promise<Stage> {
-  const stage = await openStage({ ...options, flags: ONE_BY_ONE });
-  await (await stage.startOperator()).untilReconciling();
-  return stage;
-}
-
-/** Performs a scenario without a crash, then with one at each of the chosen points; default: all. */
+/** Performs a scenario undisturbed, then once for each of the chosen points; default: all. */
 export async function check(
   stages: readonly Stage[],
   scenario: Scenario,
   options: {
-    /** Whether it must end exactly as without a crash, with as much created and deleted; else with at most one more of each. */
+    /** Whether it must end exactly as undisturbed, with as much created and deleted; else with at most one more of each. */
     isExact?: boolean;
-    choose?: (points: KillPoint[]) => KillPoint[];
+    /** Whether each call meets one of the failures in turn, instead of the operator's death. */
+    isFailing?: boolean;
+    choose?: (points: Point[]) => Point[];
   } = {},
 ): Promise<Report> {
-  const { isExact = false, choose = (points) => points } = options;
+  const { isExact = false, isFailing = false, choose = (points) => points } = options;
   const [first] = stages;
   if (!first) throw new Error('there is no stage');
   const reference = await perform(first, scenario);
-  const report = await killAtEach(stages, scenario, choose(allPoints(reference)), { reference, isExact });
+  const points = choose(isFailing ? failingPoints(reference) : killPoints(reference));
+  const report = await disturbAtEach(stages, scenario, points, { reference, isExact });
   if (report.missed.length === 0) return report;
-  // Status writes that follow close on each other may become one: what another telling lacks too, is no point of the story.
+  // Status writes that follow closely may become one: a call that another undisturbed run lacks is no point.
   const again = await perform(first, scenario);
   return { ...report, missed: report.missed.filter(({ call }) => again.calls.includes(call)) };
 }
@@ -95,15 +98,8 @@ function castFor(stage: Stage, { rows = storyRows }: Scenario): Cast {
   };
 }
 
-/** For the log of a run. */
-export function told({ points, killed }: Pick<Report, 'points' | 'killed'>): string {
-  const others = points.filter((point) => !killed.includes(point)).map(({ call }) => call);
-  const not = others.length > 0 ? `, not at ${others.join(', ')}` : '';
-  return `killed at ${killed.length} of ${points.length} points${not}`;
-}
-
 /** What a call is, without names and ids: `api POST /credentials`. */
-export function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'>): string {
+function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'>): string {
   const short = path
     .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
     .replace(/\/events\/.+/, '/events/<name>')
@@ -113,20 +109,20 @@ export function label({ target, method, path }: Pick<Call, 'target' | 'method' |
   return `${target} ${method} ${short}`;
 }
 
-const isRead = ({ call }: KillPoint) => / GET /.test(call);
+const isRead = ({ call }: Point) => / GET /.test(call);
 
-/** Names calls `label` and, after the first, how often there was one like it (about the same object, if one is given). */
-export function counter(): (call: Call, object?: string) => string {
+/** Names calls by their label and, after the first, how often there was one like it. */
+function counter(): (call: Call) => string {
   const seen = new Map<string, number>();
-  return (call, object = '') => {
+  return (call) => {
     const name = label(call);
-    const times = (seen.get(`${object} ${name}`) ?? 0) + 1;
-    seen.set(`${object} ${name}`, times);
+    const times = (seen.get(name) ?? 0) + 1;
+    seen.set(name, times);
     return times === 1 ? name : `${name} #${times}`;
   };
 }
 
-/** One performance without a crash. */
+/** One undisturbed performance. */
 async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
   const cast = castFor(stage, scenario);
   await setUp(cast, scenario);
@@ -149,37 +145,42 @@ async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
 }
 
 /**
- * Before the first call of the reference, and after each. Before a call, everything is as it was after the one that
- * precedes it, since nothing that the operator knows besides survives.
+ * Before the first call of the reference, and after each. Before any other call, everything is as it was after the call
+ * that precedes it, since the operator's memory does not survive.
  */
-function allPoints({ calls }: Reference): KillPoint[] {
+function killPoints({ calls }: Reference): Point[] {
   const [first] = calls;
-  const after = calls.map((call): KillPoint => ({ call, when: 'after' }));
-  return first === undefined ? after : [{ call: first, when: 'before' }, ...after];
+  const after = calls.map((call): Point => ({ call, fate: 'killed after' }));
+  return first === undefined ? after : [{ call: first, fate: 'killed before' }, ...after];
+}
+
+function failingPoints({ calls }: Reference): Point[] {
+  // Scenarios begin with the same calls: each begins with another failure.
+  return calls.map((call, n) => ({ call, fate: FAILURES[(performances + n) % FAILURES.length] ?? 'late' }));
 }
 
 /** Performs the scenario once for each point, shared out over the stages. */
-async function killAtEach(
+async function disturbAtEach(
   stages: readonly Stage[],
   scenario: Scenario,
-  points: readonly KillPoint[],
+  points: readonly Point[],
   expected: Expected,
 ): Promise<Report> {
   const left = [...points];
-  const killed: KillPoint[] = [];
+  const met: Point[] = [];
   const failures: string[] = [];
   const work = async (stage: Stage) => {
     for (let point = left.shift(); point; point = left.shift()) {
-      const where = `killed ${point.when} "${point.call}"`;
+      const where = `"${point.call}" ${point.fate}`;
       try {
-        let wasKilled = false;
-        // A slow machine may need a call less, or another one: then the story ends undisturbed, and is told again.
-        for (let attempt = 1; !wasKilled && attempt <= MOST_ATTEMPTS; attempt++) {
-          const outcome = await killAt(stage, scenario, point, expected);
+        let isMet = false;
+        // A slow machine may need one call fewer, or another one: then the scenario ends undisturbed, and is repeated.
+        for (let attempt = 1; !isMet && attempt <= MOST_ATTEMPTS; attempt++) {
+          const outcome = await disturbAt(stage, scenario, point, expected);
           failures.push(...outcome.failures.map((failure) => `${where}: ${failure}`));
-          wasKilled = outcome.wasKilled;
+          isMet = outcome.isMet;
         }
-        if (wasKilled) killed.push(point);
+        if (isMet) met.push(point);
       } catch (error) {
         failures.push(`${where}: ${error instanceof Error ? error.message : String(error)}`);
         await stage.sweep();
@@ -187,53 +188,72 @@ async function killAtEach(
     }
   };
   await Promise.all(stages.map(work));
-  const missed = points.filter((point) => !killed.includes(point) && !isRead(point));
-  return { points, killed, missed, failures };
+  const missed = points.filter((point) => !met.includes(point) && !isRead(point));
+  return { points, met, missed, failures };
 }
 
-async function killAt(stage: Stage, scenario: Scenario, point: KillPoint, { reference, isExact }: Expected) {
+async function disturbAt(stage: Stage, scenario: Scenario, point: Point, { reference, isExact }: Expected) {
   const cast = castFor(stage, scenario);
   await setUp(cast, scenario);
   const since = await lastEvent(stage);
-  const trap = killing(stage, point);
+  const trap = trapAt(stage, point);
   stage.proxy().intercept(trap.fault);
   await scenario.act(cast);
   if (scenario.whileDown) await stage.startOperator();
-  const isOver = async () => trap.isSprung() || ((await isIdle(stage)) && (await inspect(stage)).problems.length === 0);
-  await waitFor('the crash or the end', isOver);
-  await stage.operator().kill();
-  await scenario.meanwhile?.(cast);
-  stage.proxy().intercept();
-  await stage.startOperator();
+  if (point.fate.startsWith('killed')) {
+    const isOver = async () =>
+      trap.isSprung() || ((await isIdle(stage)) && (await inspect(stage)).problems.length === 0);
+    await waitFor('the crash or the end', isOver);
+    await stage.operator().kill();
+    await scenario.meanwhile?.(cast);
+    stage.proxy().intercept();
+    await stage.startOperator();
+  } else {
+    await untilSettled(stage);
+    trap.release();
+  }
   const outline = unnumbered(await untilSettled(stage));
   const counts = await countsSince(stage, since);
   const failures = (await scenario.always?.(cast, since)) ?? [];
   if (isExact && !isDeepStrictEqual(outline, reference.outline)) {
-    failures.push(`the end is ${JSON.stringify(outline)}, without a crash ${JSON.stringify(reference.outline)}`);
+    failures.push(`the end is ${JSON.stringify(outline)}, undisturbed ${JSON.stringify(reference.outline)}`);
   }
   if (isExact && !isDeepStrictEqual(counts, reference.counts)) {
-    failures.push(`counted ${JSON.stringify(counts)}, without a crash ${JSON.stringify(reference.counts)}`);
+    failures.push(`counted ${JSON.stringify(counts)}, undisturbed ${JSON.stringify(reference.counts)}`);
   }
-  // What happens before it is back may leave a resource that was created for what is not declared any more, or whose token
-  // nobody has kept.
+  // A resource may have been created for what is no longer declared, or its token may have been lost with the Secret.
   if (!isExact) failures.push(...excess(counts, reference.counts, 1));
   await tearDown(cast);
-  return { wasKilled: trap.isSprung(), failures };
+  return { isMet: trap.isSprung(), failures };
 }
 
-/** Kills the operator at a point. From then on nothing more that it sent takes effect. */
-function killing(stage: Stage, { call: wanted, when }: KillPoint): { fault: Fault; isSprung: () => boolean } {
+/** Lets it happen at a point, once. Nothing that a killed operator sends takes effect. */
+function trapAt(stage: Stage, { call: wanted, fate }: Point) {
   const name = counter();
-  let sprung = false;
+  const gate = Promise.withResolvers<void>();
+  let isSprung = false;
+  let isDead = false;
   const fault: Fault = async (call, forward) => {
-    if (sprung) return CUT;
-    if (name(call) !== wanted) return forward();
-    if (when === 'after') await forward();
-    sprung = true;
-    await stage.operator().kill();
-    return CUT;
+    if (isDead) return CUT;
+    if (isSprung || name(call) !== wanted) return forward();
+    switch (fate) {
+      case 'killed before':
+      case 'killed after':
+        if (fate === 'killed after') await forward();
+        isSprung = true;
+        isDead = true;
+        await stage.operator().kill();
+        return CUT;
+      case 'late':
+        isSprung = true;
+        await gate.promise;
+        return forward();
+      default:
+        isSprung = true;
+        return FAULTS[fate]?.(call, forward) ?? forward();
+    }
   };
-  return { fault, isSprung: () => sprung };
+  return { fault, isSprung: () => isSprung, release: gate.resolve };
 }
 
 async function setUp(cast: Cast, scenario: Scenario): Promise<void> {
@@ -241,7 +261,6 @@ async function setUp(cast: Cast, scenario: Scenario): Promise<void> {
   stage.proxy().intercept();
   await scenario.given?.(cast);
   await untilSettled(stage);
-  await scenario.besides?.(cast);
   if (scenario.whileDown) await stage.operator().kill();
 }
 

@@ -5,7 +5,7 @@ import { type Child, type Exit, waitForChild } from '../../dev/processes/child-p
 import { startProgram } from '../../dev/processes/program.ts';
 import { metricSum } from '../metric-sum.ts';
 
-export interface OperatorSettings {
+interface OperatorSettings {
   /** Where its log and its kubeconfig are. */
   readonly folder: string;
   /** Unique in the folder. */
@@ -70,10 +70,6 @@ export class OperatorProcess {
     return readFile(this.#child.logFile, 'utf8');
   }
 
-  logTail(): string {
-    return this.#child.logTail(15);
-  }
-
   /** Resolves when its caches are filled and its workers run. */
   async untilReconciling(): Promise<void> {
     await this.#untilLogged('reconciling');
@@ -90,21 +86,6 @@ export class OperatorProcess {
     this.#metricsUrl ??= (await this.#untilLogged('serving metrics and probes')).url;
     const response = await fetch(`${this.#metricsUrl}/metrics`);
     return response.text();
-  }
-
-  async readyz(): Promise<number> {
-    return (await this.#probe()).status;
-  }
-
-  /** What keeps it from being ready, in words. */
-  async problems(): Promise<string> {
-    const response = await this.#probe();
-    return response.ok ? '' : response.text();
-  }
-
-  async #probe(): Promise<Response> {
-    this.#metricsUrl ??= (await this.#untilLogged('serving metrics and probes')).url;
-    return fetch(`${this.#metricsUrl}/readyz`);
   }
 
   #untilLogged(message: string) {

@@ -7,23 +7,15 @@ import { request as httpsRequest, type RequestOptions, Agent as TlsAgent } from 
 import type { AddressInfo } from 'node:net';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { stringify } from 'yaml';
-import { type WatchFault, WatchRelay } from './watch-relay.ts';
+import { WatchRelay } from './watch-relay.ts';
 
 /** One call of the operator, watches and leader election left out. */
 export interface Call {
-  /** Its place among the calls, from 1. */
-  readonly n: number;
   readonly target: 'api' | 'kube';
   readonly method: string;
   /** Without the query, except that of a dry run. */
   readonly path: string;
   readonly body: string;
-  /** Of a create in the API. */
-  readonly idempotencyScope: string | undefined;
-  /** `performance.now()` when it arrived. */
-  readonly at: number;
-  /** What the operator was answered; undefined while it waits, and when it was cut off. */
-  status: number | undefined;
 }
 
 export interface Answer {
@@ -52,7 +44,6 @@ export class FaultProxy {
   readonly watches = new WatchRelay();
   #fault: Fault | undefined;
   #inFlight = 0;
-  #counted = 0;
   readonly #listeners: Listener[] = [];
   #ports = { api: 0, kube: 0 };
 
@@ -94,10 +85,8 @@ export class FaultProxy {
     this.#fault = fault;
   }
 
-  /** Counts from 1 again. */
   forget(): void {
     this.calls.length = 0;
-    this.#counted = 0;
   }
 
   async close(): Promise<void> {
@@ -144,17 +133,11 @@ export class FaultProxy {
     const isLookingFor = method === 'GET' && /\/dnsendpoints$/.test(url.pathname);
     if (isLookingFor || /\/(leases|referencegrants)/.test(url.pathname)) return reply(response, await forward());
 
-    this.#counted++;
-    const at = performance.now();
     const call: Call = {
-      n: this.#counted,
       target,
       method,
       path: url.searchParams.has('dryRun') ? `${url.pathname}?dryRun=All` : url.pathname,
       body: body.toString(),
-      idempotencyScope: request.headers['idempotency-scope']?.toString(),
-      at,
-      status: undefined,
     };
     this.calls.push(call);
     this.#inFlight++;
@@ -167,7 +150,6 @@ export class FaultProxy {
       response.destroy();
       return;
     }
-    call.status = answer.status;
     reply(response, answer);
   }
 }
@@ -222,5 +204,3 @@ function reply(response: ServerResponse, { status, headers, body }: Answer): voi
 function isHopByHop(name: string): boolean {
   return HOP_BY_HOP.includes(name.toLowerCase());
 }
-
-export type { WatchFault };

@@ -1,9 +1,12 @@
-/** What users do while the operator is killed: the stories that must always end the same way. */
+/** What users do while the operator is killed: the scenarios that must always end the same way. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { type KindRow, kindRow } from '../../dev/fixtures/kinds.ts';
-import { type StoryRow, storyRows } from '../../dev/fixtures/story-rows.ts';
+import { type Edit, type ModulesRow, modulesRows, type StoryRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
+import { readIdentity } from '../../src/operator/managed/identity/identity.ts';
 import type { CredentialSpec, PolicySpec } from './declared.ts';
 import type { Stage } from './stage.ts';
 
@@ -28,8 +31,6 @@ export interface Scenario {
   readonly rows?: readonly StoryRow[];
   /** What is there before, settled. */
   readonly given?: (cast: Cast) => Promise<void>;
-  /** What is there before, too, and cannot settle. */
-  readonly besides?: (cast: Cast) => Promise<void>;
   /** What the operator is killed at. */
   readonly act: (cast: Cast) => Promise<void>;
   /** True: it happens while no operator runs, so that the calls of a start count too. */
@@ -78,9 +79,6 @@ async function deleteBoth({ stage, policy, agent }: Cast): Promise<void> {
 }
 
 const rotate = ({ stage, agent }: Cast) => stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: NOW });
-
-const replaceAgent = ({ stage, agent }: Cast) =>
-  stage.replace({ ...agent, spec: { ...CREDENTIAL, rotation: { overlap: NO_OVERLAP } } });
 
 /** The Secret gets the name that is given, with the number of the performance behind it. */
 function renameSecret(to: string) {
@@ -153,8 +151,8 @@ async function editSecrets({ stage, each }: Cast, specOf: (one: Cast['each'][num
 const rotatesWithoutOverlap = ({ kind }: Pick<KindRow, 'kind'>) =>
   kind.spec instanceof z.ZodObject && 'rotation' in kind.spec.shape ? { rotation: { overlap: NO_OVERLAP } } : {};
 
-/** The kinds that hand something out, but for the one that has these stories in `undisturbedButFor`. */
-export const secretRows = storyRows.filter(({ name, kind }) => kind.delivery && name !== 'TunnelCredential');
+/** The kinds that hand something out. */
+export const secretRows = storyRows.filter(({ kind }) => kind.delivery);
 
 /** Undisturbed too, about the Secrets of such a kind. */
 export const withSecrets = {
@@ -184,26 +182,11 @@ export const withSecrets = {
 export const undisturbedButFor = {
   createCredential: { name: 'creates a credential', act: createAgent },
   create: { name: 'creates a policy and a credential', act: createBoth },
-  createdWhileDown: {
-    name: 'starts and creates a policy and a credential',
-    act: createBoth,
-    whileDown: true,
-  },
   edit: { name: 'follows an edit of both', given: createBoth, act: editBoth },
-  rotate: {
-    name: 'rotates a token',
-    given: (cast) => createBoth(cast, { rotation: { overlap: NO_OVERLAP } }),
-    act: rotate,
-  },
   rotateWithOverlap: {
     name: 'rotates a token and revokes the old one later',
     given: (cast) => createBoth(cast, { rotation: { overlap: SOME_OVERLAP } }),
     act: rotate,
-  },
-  secretDeleted: {
-    name: 'makes up for a deleted Secret',
-    given: createAgent,
-    act: ({ stage, agent }) => stage.deleteSecret(agent.name),
   },
   delete: { name: 'deletes both', given: createBoth, act: deleteBoth },
   remoteGone: { name: 'creates anew what was deleted in the API', given: createBoth, act: deleteInTheApiAndSay },
@@ -213,7 +196,6 @@ export const undisturbedButFor = {
     act: deleteInTheApi,
     whileDown: true,
   },
-  secretRenamed: { name: 'gives the Secret another name', given: createAgent, act: renameSecret('renamed') },
 } satisfies Record<string, Scenario>;
 
 /** Stories in which something else happens before the operator is back. What is declared then is what counts. */
@@ -227,11 +209,6 @@ export const disturbedToo = {
     name: 'creates both, which are edited before it is back',
     act: createBoth,
     meanwhile: editBoth,
-  },
-  createdThenEmptied: {
-    name: 'creates a policy, whose rules are removed before it is back',
-    act: ({ stage, policy }) => stage.apply({ ...policy, spec: POLICY }),
-    meanwhile: ({ stage, policy }) => stage.apply({ ...policy, spec: { ...POLICY, rules: [] } }),
   },
   tokenExpired: {
     name: 'creates a credential, and the API has forgotten the token when it is back',
@@ -258,18 +235,6 @@ export const disturbedToo = {
     act: rotate,
     meanwhile: deleteBoth,
   },
-  wipedTwice: {
-    name: 'rotates a token after a wipe, and everything is wiped again before it is back',
-    given: async (cast) => {
-      await createBoth(cast, { rotation: { overlap: NO_OVERLAP } });
-      await replaceAgent(cast);
-    },
-    act: rotate,
-    meanwhile: async (cast) => {
-      await replaceAgent(cast);
-      await cast.stage.wipeStatus(cast.agent);
-    },
-  },
   replacedAndBack: {
     name: 'replaces what cannot be changed, which is taken back before it is back',
     given: authorise,
@@ -282,16 +247,44 @@ export const disturbedToo = {
     act: renameSecret('second'),
     meanwhile: renameSecret('third'),
   },
-  renamedAndBack: {
-    name: 'gives the Secret another name, which is taken back before it is back',
-    given: createAgent,
-    act: renameSecret('second'),
-    meanwhile: createAgent,
-  },
-  remoteGoneThenDeleted: {
-    name: 'creates anew what was deleted in the API, and both are deleted before it is back',
-    given: createBoth,
-    act: deleteInTheApiAndSay,
-    meanwhile: deleteBoth,
-  },
 } satisfies Record<string, Scenario>;
+
+async function listOf({ stage }: Cast, { kind, row, n }: Cast['each'][number], list: string) {
+  const declared = (await stage.declare(row, n)).lists?.[list];
+  if (!declared) throw new Error(`${kind} has no modules called ${list}`);
+  return declared;
+}
+
+async function applyList(cast: Cast, list: string): Promise<void> {
+  for (const one of cast.each)
+    await cast.stage.apply({ kind: one.kind, name: one.name, ...(await listOf(cast, one, list)) });
+}
+
+/** Goes through every revision that the resource has had, as the API recorded them. */
+async function mustStayGuarded(cast: Cast, since: unknown, { isOpen }: ModulesRow, edit: Edit): Promise<string[]> {
+  const { stage, each } = cast;
+  const problems = each.map(async (one) => {
+    const object = await stage.find(one);
+    const { externalId = '' } = object ? readIdentity(object) : {};
+    const text = "select payload->'modules' as modules from events where id > $1 and resource_id = $2 order by id";
+    const rows = await stage.query(text, [since, partsOfId(externalId).own]);
+    const revisions = rows.map(({ modules }) => z.array(z.string()).parse(modules));
+    const open = revisions.filter(isOpen).map((modules) => `it was open, with the modules [${modules}]`);
+    const [before, after] = [await listOf(cast, one, edit.from), await listOf(cast, one, edit.to)];
+    const names = new Set(Object.keys({ ...before.body, ...after.body }));
+    const writes = [...names].filter((name) => !isDeepStrictEqual(before.body[name], after.body[name])).length;
+    return revisions.length === writes ? open : [...open, `it took ${revisions.length} writes instead of ${writes}`];
+  });
+  return (await Promise.all(problems)).flat();
+}
+
+/** Edits of modules: they end exactly as undisturbed, and never let anybody in meanwhile. */
+export const editsOfModules: readonly Scenario[] = modulesRows.flatMap((row) =>
+  row.edits.map((edit) => ({
+    name: edit.name,
+    rows: [row],
+    given: (cast: Cast) => applyList(cast, edit.from),
+    act: (cast: Cast) => applyList(cast, edit.to),
+    always: (cast: Cast, since: unknown) => mustStayGuarded(cast, since, row, edit),
+  })),
+);

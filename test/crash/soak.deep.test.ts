@@ -8,9 +8,9 @@ import { randomFrom } from '../../dev/fixtures/random.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ApiError } from '../../src/client/errors.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { FAULTS, refusal } from './call-faults.ts';
 import type { Declared } from './declared.ts';
 import { isIdle, untilSettled } from './inspect.ts';
-import { FAULTS, refusal } from './object-faults.ts';
 import type { Fault } from './proxy.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -106,7 +106,7 @@ const ACTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
     watches.atStart((path) => {
       if (gone.has(path)) return undefined;
       gone.add(path);
-      return oneOf(['gone-event', 'gone-http'] as const);
+      return 'gone';
     });
     watches.cut();
   },

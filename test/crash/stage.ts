@@ -22,7 +22,6 @@ import { installCrdsIn } from '../crds.ts';
 import { atEnd } from '../end-of-file.ts';
 import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../harness.ts';
 import { compileCache } from './compile-cache.ts';
-import { installDnsEndpoints } from './dns-endpoints.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { FaultProxy } from './proxy.ts';
 import { ignoreNotFound, UserNamespace } from './user-namespace.ts';
@@ -33,15 +32,13 @@ const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
 
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
-export interface StageOptions {
+interface StageOptions {
   /** More flags of every operator. */
   readonly flags?: readonly string[];
   /** Default: a database of its own on the shared Postgres. */
   readonly databaseUrl?: string;
   /** Default: the shared control plane. Of another one, the namespace `default` is used. */
   readonly cluster?: ControlPlane;
-  /** Whether the cluster gets the CustomResourceDefinition of DNSEndpoints; only one of its own. */
-  readonly hasDnsEndpoints?: boolean;
 }
 
 export class Stage extends UserNamespace {
@@ -49,7 +46,6 @@ export class Stage extends UserNamespace {
   /** Past the proxies, with a key that no operator has. */
   readonly client: Client;
   readonly proxies: FaultProxy[] = [];
-  readonly hasDnsEndpoints: boolean;
   readonly #declarations = new Map<string, Promise<Story>>();
   /** Ids of resources that declared ones refer to; no operator has to do with them. */
   readonly #others = new Set<string>();
@@ -71,7 +67,6 @@ export class Stage extends UserNamespace {
     folder: string;
     compileCache: string;
     flags: readonly string[];
-    hasDnsEndpoints: boolean;
   }) {
     super(parts.namespace, new KubeApi(parts.kubeconfig, { userAgent: 'crash-tests', timeoutMs: 20_000 }));
     this.databaseUrl = parts.databaseUrl;
@@ -80,7 +75,6 @@ export class Stage extends UserNamespace {
     this.#folder = parts.folder;
     this.#compileCache = parts.compileCache;
     this.#flags = parts.flags;
-    this.hasDnsEndpoints = parts.hasDnsEndpoints;
     this.client = createClient({ baseUrl: parts.api.listening, apiKey: API_KEY });
     atEnd(() => this.close());
   }
@@ -101,8 +95,8 @@ export class Stage extends UserNamespace {
   }
 
   /** Starts one, in place of the one that ran there before. */
-  async startOperator(place = 0, flags: readonly string[] = []): Promise<OperatorProcess> {
-    const proxy = await this.prepareProxy(place);
+  async startOperator(place = 0): Promise<OperatorProcess> {
+    const proxy = await this.#proxyAt(place);
     const name = `operator-${place}-${this.#started++}`;
     const operator = new OperatorProcess({
       folder: this.#folder,
@@ -111,14 +105,14 @@ export class Stage extends UserNamespace {
       apiKey: this.#apiKey,
       kubeconfigPath: join(this.#folder, `kubeconfig-${place}`),
       namespace: this.namespace,
-      flags: [...this.#flags, ...flags],
+      flags: this.#flags,
       compileCache: this.#compileCache,
     });
     this.#operators[place] = operator;
     return operator;
   }
 
-  async prepareProxy(place = 0): Promise<FaultProxy> {
+  async #proxyAt(place: number): Promise<FaultProxy> {
     const known = this.proxies[place];
     if (known) return known;
     const proxy = await FaultProxy.start(this.#api.listening, this.#kubeconfig);
@@ -140,12 +134,9 @@ export class Stage extends UserNamespace {
     return this.#operators.filter((operator) => operator !== undefined);
   }
 
-  /** Operators that are started from now on call the API with another key, of the same owner or of this one. */
-  async exchangeApiKey(owner?: string): Promise<void> {
-    const { id, token } = await this.client.apiKeys.create({
-      description: 'another key',
-      ...(owner !== undefined && { owner_id: owner }),
-    });
+  /** Operators that are started from now on call the API with another key of the same owner. */
+  async exchangeApiKey(): Promise<void> {
+    const { id, token } = await this.client.apiKeys.create({ description: 'another key' });
     if (token === null) throw new Error('a new API key came without its token');
     this.#others.add(id);
     this.#apiKey = token;
@@ -156,11 +147,6 @@ export class Stage extends UserNamespace {
   /** Past the proxies. */
   get apiUrl(): string {
     return this.#api.listening;
-  }
-
-  /** The key of operators that are started now. */
-  get apiKey(): string {
-    return this.#apiKey;
   }
 
   async stopApi(): Promise<void> {
@@ -256,15 +242,14 @@ const API_SETTINGS = { poolSize: 10, maxEventLoopDelayMs: 0, encryptionKey: keyr
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
-  const { cluster, flags = [], hasDnsEndpoints = false } = options;
+  const { cluster, flags = [] } = options;
   await (cluster ? installCrdsIn(cluster) : installCrds());
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
   const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
-  const common = { databaseUrl, api, folder, compileCache: await compileCache(), flags, hasDnsEndpoints };
+  const common = { databaseUrl, api, folder, compileCache: await compileCache(), flags };
   const stage = new Stage({ ...common, ...(await whereOf(cluster)) });
   await stage.keepOwnKeys();
-  if (hasDnsEndpoints) await installDnsEndpoints(stage);
   return stage;
 }
 

@@ -32,18 +32,17 @@ export class UserNamespace {
     return [...this.#kinds];
   }
 
-  async apply(declared: Declared, annotations: Record<string, string> = {}): Promise<void> {
+  async apply(declared: Declared): Promise<void> {
     const { kind, name, spec } = declared;
     const type = typeOf(kind);
     for (const object of 'objects' in declared ? declared.objects : []) await this.#keep(object);
-    const body = { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
+    const body = { apiVersion: API_VERSION, kind, metadata: { name }, spec };
     this.declared.set(`${kind}/${name}`, declared);
     this.#kinds.add(storyRow(kind));
     await retryOnConflict(async () => {
       const existing = await this.kube.find(type, name, this.namespace);
       if (!existing) return this.kube.create(type, body, this.namespace);
-      const metadata = { ...existing.metadata, annotations: { ...existing.metadata.annotations, ...annotations } };
-      return this.kube.replace(type, name, { ...existing, metadata, spec }, this.namespace);
+      return this.kube.replace(type, name, { ...existing, spec }, this.namespace);
     });
   }
 
@@ -54,26 +53,6 @@ export class UserNamespace {
     if (existing)
       await this.kube.replace(type, name, { ...existing, ...object, metadata: existing.metadata }, this.namespace);
     else await this.kube.create(type, object, this.namespace);
-  }
-
-  /** As `kubectl replace` of the manifest: of the object nothing stays but its status. */
-  async replace({ kind, name, spec }: Declared, annotations: Record<string, string> = {}): Promise<void> {
-    const type = typeOf(kind);
-    await retryOnConflict(async () => {
-      const { metadata, apiVersion } = await this.kube.get(type, name, this.namespace);
-      const { uid, resourceVersion } = metadata;
-      const body = { apiVersion, kind, metadata: { name, uid, resourceVersion, annotations }, spec };
-      return this.kube.replace(type, name, body, this.namespace);
-    });
-  }
-
-  /** As a restore from a backup leaves it, and `kubectl replace --subresource=status`. */
-  async wipeStatus({ kind, name }: Named): Promise<void> {
-    await retryOnConflict(async () => {
-      const object = await this.kube.get(typeOf(kind), name, this.namespace);
-      const status = Object.fromEntries(Object.keys(object.status ?? {}).map((member) => [member, null]));
-      return this.kube.patch(typeOf(kind), name, { status }, this.namespace, 'status');
-    });
   }
 
   /** Asks for the deletion, as `kubectl delete --wait=false`. */

@@ -1,8 +1,8 @@
 /** The watches of one operator on their way through the proxy, and everything that can happen to them. */
 import type { ClientRequest, ServerResponse } from 'node:http';
 
-/** What becomes of a watch that begins: `refuse` is 503, the others say that its version is too old. */
-export type WatchFault = 'refuse' | 'gone-http' | 'gone-event';
+/** What becomes of a watch that begins: `refuse` is 503, `gone` says that its version is too old. */
+type WatchFault = 'refuse' | 'gone';
 
 interface Stream {
   readonly path: string;
@@ -111,10 +111,7 @@ function answerFault(response: ServerResponse, fault: WatchFault): void {
     case 'refuse':
       response.writeHead(503, { 'content-type': 'text/plain' }).end('nobody is here');
       break;
-    case 'gone-http':
-      response.writeHead(410, { 'content-type': 'application/json' }).end(JSON.stringify(GONE));
-      break;
-    case 'gone-event':
+    case 'gone':
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(`${JSON.stringify({ type: 'ERROR', object: GONE })}\n`);
       break;

@@ -1,17 +1,2 @@
-/** WIPES_SEQUENCES says how many sequences, WIPES_SEED repeats a run's choices. */
-import { expect, it } from 'vitest';
-import { checkPromise } from './wipes/promise.ts';
-import { openWorld } from './wipes/world.ts';
-
-const SEED = Number(process.env.WIPES_SEED ?? Math.floor(Math.random() * 2 ** 30));
-const SEQUENCES = Number(process.env.WIPES_SEQUENCES ?? 2_000);
-
-const world = await openWorld();
-
-it(`there is exactly one credential, whatever was wiped, cut short or late (seed ${SEED})`, {
-  timeout: 3_600_000,
-}, async ({ annotate }) => {
-  await checkPromise(world, SEQUENCES, SEED);
-  await annotate(JSON.stringify(Object.fromEntries(world.counts)));
-  expect(world.counts.get('sequences')).toBeGreaterThanOrEqual(SEQUENCES);
-});
+/** Two thousand sequences. */
+import './wipes.test.ts';

@@ -120,7 +120,7 @@ test('an operator that may keep no Lease works without leader election, and says
   const operator = await stack.operate({ kubeconfig });
   const warnings = said(WARNING).filter(({ resource }) => resource === undefined);
   expect(warnings).toEqual([
-    { level: 40, msg: expect.stringMatching(/^cannot remember whose API key this is: .*; an exchanged one is not/) },
+    { level: 40, msg: expect.stringMatching(/^cannot remember whose API key this is: .*; a change of its owner/) },
   ]);
   await stack.stopOperator(operator);
 });

@@ -26,8 +26,8 @@ export class EnqueueObject implements ChangeHandler {
 }
 
 /**
- * Adds the others that have to do with an id when a claim on it appears, is confirmed or goes: another of them may now win,
- * or leave what it has.
+ * Adds the other claimants of an id when a claim on it appears, is confirmed or goes: another object may now win the id, or
+ * lose it.
  */
 export class EnqueueRivals implements ChangeHandler {
   readonly #queue: WorkQueue;

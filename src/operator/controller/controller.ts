@@ -43,7 +43,7 @@ export interface ControllerOptions {
   dnsEndpoints: DnsEndpoints;
   /** All, if undefined. */
   namespaces: readonly string[] | undefined;
-  /** Whether this process works on the object, or only has to know it. */
+  /** Whether this process reconciles the object; objects of other shards are only known. */
   isOurs(object: KubeObject): boolean;
   /** Maximum number of concurrent reconciles of this kind. */
   concurrency: number;
@@ -51,7 +51,7 @@ export interface ControllerOptions {
   silenceMs: number;
   /** Whether objects of the namespace may adopt and observe existing resources. */
   mayAdopt(namespace: string): boolean;
-  /** Whether what is handed out may have the rights of a user. */
+  /** Whether an API key or token that is handed out may have the rights of a user. */
   mayHandOutUserRights: boolean;
   metrics: { kube: KubeMetrics; managed: ManagedMetrics; controller: ControllerMetrics };
   tracing?: Tracing | undefined;
@@ -149,7 +149,7 @@ export class Controller {
     if (this.#kind.declared.dnsRecords) this.#followDnsEndpoints(this.#options.dnsEndpoints);
   }
 
-  /** Starts after the others, which have done without its objects so far. */
+  /** Starts later than the other kinds, which have worked without its objects so far. */
   startLate(): void {
     this.start();
     enqueueAround(this.name, this.#kind.inputs);
@@ -174,7 +174,7 @@ export class Controller {
     for (const object of this.cache.store.values()) if (this.#options.isOurs(object)) yield object;
   }
 
-  /** Until there are workers, nothing is: one that does not lead would only collect keys. The start looks at everything. */
+  /** Queues nothing before the workers run: a standby would only collect keys, and the start looks at every object. */
   #accepts(key: string): boolean {
     if (!this.#isStarted) return false;
     const object = this.cache.store.get(key);
@@ -188,7 +188,7 @@ export class Controller {
       return;
     }
     this.#settled.set(object);
-    // By the clock of this process. What is due sooner by that of the API, the resync plans, too.
+    // By the clock of this process. The resync also plans what is due sooner by the clock of the API.
     const planned = plannedWork(object);
     if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - Date.now()));
   }
@@ -205,7 +205,7 @@ export class Controller {
     });
   }
 
-  /** However long the object was to wait after its last failure. */
+  /** Ends the object's backoff, however long. */
   #enqueue(key: string): void {
     if (!this.cache.store.get(key)) return;
     this.#queue.forget(key);

@@ -6,9 +6,9 @@ import type { RateLimit } from './work-queue.ts';
 
 /** A transient failure shows in the status only when it lasts: a blip must not write ten thousand statuses. */
 const FAILURES_UNTIL_SHOWN = 3;
-/** An object that is out of date this often without a newer version in sight has another problem. */
+/** If an object is stale this often and no newer version arrives, the cause is something else. */
 const MOST_STALE = 5;
-/** Retrying hardly ever helps; a change of the object ends the wait. */
+/** For failures that retrying rarely fixes; a change of the object ends the wait. */
 const LONGEST_TERMINAL_MS = 10 * 60_000;
 
 export interface Attempts {

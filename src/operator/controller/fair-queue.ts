@@ -1,6 +1,6 @@
 /**
  * Waiting keys, `namespace/name`. Namespaces take turns, whichever has waited longest first, with one key each; within
- * a namespace, first in, first out. A namespace with thousands of keys so holds up another's by one key of its own.
+ * a namespace, first in, first out. A namespace with thousands of keys delays a key of another namespace by one key.
  */
 export class FairQueue {
   /** Namespaces that have waiting keys, each once. */
@@ -30,7 +30,7 @@ export class FairQueue {
   }
 }
 
-/** `Array.shift` moves all that is left; this moves it once in a while. */
+/** `Array.shift` moves all remaining elements each time; this moves them only now and then. */
 class Fifo<T> {
   readonly #items: T[] = [];
   #head = 0;

@@ -20,7 +20,7 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** @throws when the address cannot be listened on */
+/** @throws if the address cannot be bound */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const { host, registry, beforeScrape, readiness } = options;
   const server = createServer(async (request, response) => {

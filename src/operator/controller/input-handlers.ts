@@ -1,4 +1,4 @@
-/** Event handlers about what objects take from each other: who has to be reconciled when something of that changes. */
+/** Event handlers that requeue the objects affected when something that they refer to changes. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { type ChangeHandler, type ObjectChange, statesOf } from '../kube/object-store.ts';
@@ -9,7 +9,7 @@ import { type Inputs, resourceIdOf } from '../managed/knowledge/inputs.ts';
 import { type ObjectKey, objectKey, partsOf, targetOf } from '../managed/knowledge/reference-index.ts';
 import { isWaitingForModules } from '../managed/steps/guarding.ts';
 
-/** Keeps the index of what the objects of one kind take from others. */
+/** Keeps the index of what the objects of one kind refer to. */
 export class IndexInputs implements ChangeHandler {
   readonly #kind: string;
   readonly #inputs: Inputs;
@@ -40,7 +40,7 @@ export class EnqueueReferrers implements ChangeHandler {
   readonly #inputs: Inputs;
   readonly #foundBy: () => ObjectKey | undefined;
 
-  /** @param foundBy the object whose reconcile has just come upon the change by itself */
+  /** @param foundBy the object whose reconcile has just found the change */
   constructor(kind: string, inputs: Inputs, foundBy: () => ObjectKey | undefined = () => undefined) {
     this.#kind = kind;
     this.#inputs = inputs;
@@ -59,7 +59,7 @@ export class EnqueueReferrers implements ChangeHandler {
         return;
       }
     }
-    // To all others it is news, which no watch will bring again.
+    // The others must be told now: no watch will report it again.
     const finder = this.#foundBy();
     for (const referrer of this.#inputs.index.referrersOf(key)) {
       if (referrer !== finder) enqueue(this.#inputs, referrer);
@@ -69,8 +69,8 @@ export class EnqueueReferrers implements ChangeHandler {
 }
 
 /**
- * Of a kind whose objects are modules of other resources: adds the objects of these whenever a reconcile has gone on, since
- * their status names the modules, and nothing else about them has changed.
+ * For a kind whose objects are modules of routes or edges: requeues the owner when the object's status changes or it refers
+ * to another owner, since the owner's status names its modules.
  */
 export class EnqueueOwnersOfModules implements ChangeHandler {
   readonly #ownerKind: string;
@@ -94,7 +94,7 @@ export class EnqueueOwnersOfModules implements ChangeHandler {
   }
 }
 
-/** The resources of which the object has set modules, or may have. */
+/** The resources at which the object has set modules, or may have. */
 function ownersOf(object: KubeObject): string[] {
   if (isFinalized(object)) return [];
   const ids = [readStatus(object).id, ...readIdentity(object).retiring.map(({ id }) => id)];
@@ -113,15 +113,15 @@ export class EnqueueCrossing implements ChangeHandler {
     this.enqueue(object.metadata.namespace);
   }
 
-  /** @param namespace into which the references are; all, if undefined */
+  /** @param namespace of what is referred to; all namespaces if undefined */
   enqueue(namespace?: string): void {
     for (const referrer of this.#inputs.index.crossingInto(namespace)) enqueue(this.#inputs, referrer);
   }
 }
 
 /**
- * Adds all that have to do with the objects of a kind that the others did without so far: what refers to them, or to what
- * does not exist after all, and what may have waited for them.
+ * Once the objects of a late kind are known: adds the objects that refer to this kind, including those whose target does
+ * not exist after all, and those that may have waited for its objects.
  */
 export function enqueueAround(kind: string, inputs: Inputs): void {
   for (const referrer of inputs.index.referrersOfKind(kind)) enqueue(inputs, referrer);
@@ -139,7 +139,7 @@ function sameForReferrers(before: KubeObject, after: KubeObject): boolean {
   return resourceIdOf(before) === resourceIdOf(after) && isDeleting(before) === isDeleting(after);
 }
 
-/** Whether a reconcile has succeeded in between, so that the resource may refer to something else by now. */
+/** Whether a reconcile has succeeded in between, so that the resource may now refer to something else. */
 function movedOn(before: KubeObject, after: KubeObject): boolean {
   return !isDeepStrictEqual(before.status, after.status);
 }
@@ -149,7 +149,7 @@ function enqueue(inputs: Inputs, referrer: ObjectKey): void {
   inputs.peer(kind)?.enqueue(`${namespace}/${name}`);
 }
 
-/** What is being deleted, has superseded resources or is not guarded yet may have waited for its referrers. */
+/** An object that is being deleted, has superseded resources or is not guarded yet may be waiting for its referrers. */
 function enqueueIfWaiting(inputs: Inputs, target: ObjectKey): void {
   const { kind, namespace, name } = partsOf(target);
   const object = inputs.peer(kind)?.store.get(`${namespace}/${name}`);

@@ -1,4 +1,4 @@
-/** What metrics say of the objects of one kind; read when they are scraped. */
+/** Gauges about the objects of one kind, read at scrape time. */
 
 import { CONDITION, REASON } from '../contract/reasons.ts';
 import { findCondition } from '../kube/conditions.ts';
@@ -9,7 +9,7 @@ import type { ControllerMetrics } from './metrics.ts';
 export class ObjectGauges {
   readonly #kind: string;
   readonly #metrics: Pick<ControllerMetrics, 'managed' | 'notReady' | 'longestNotReady'>;
-  /** All that have occurred: a reason that no object has any more is 0, instead of missing. */
+  /** Every reason that has occurred: one that no object has now is 0 instead of missing. */
   readonly #reasons = new Set<string>();
 
   constructor(kind: string, metrics: Pick<ControllerMetrics, 'managed' | 'notReady' | 'longestNotReady'>) {

@@ -10,14 +10,14 @@ export interface CacheState {
   name: string;
   /** Milliseconds since the last message from the API server; undefined before the first list. */
   staleness: number | undefined;
-  /** What somebody has to do before it can be filled. */
+  /** What a person must fix before it can be filled. */
   obstacle: Obstacle | undefined;
 }
 
 export interface Readiness {
   /** Why the process is not ready; empty if it is. */
   problems: string[];
-  /** What does not work, but keeps nothing else from working. */
+  /** Problems that do not keep the process from being ready. */
   details: string[];
 }
 

@@ -96,7 +96,7 @@ export class Resync {
       // An object that changed during the listing is reconciled anyway, and the list may be older than it.
       if (before.get(object.metadata.uid) !== versionOf(object)) continue;
       const spec = kind.comparableSpec(object);
-      // Of what was handed out, only the cluster can tell: no change of it may be missed for good. At the start it was looked at.
+      // The list does not show whether Secrets are intact. The start has checked them, so only later rounds queue their objects.
       const isLost = this.#hasCompared && wasInSync(readStatus(object), object) && !kind.looksHeld(object, spec);
       if (isLost || differs(kind, spec, object, remotes)) queue.add(keyOf(object));
       else this.#plan(object, spec, remotes.get(readStatus(object).id ?? ''));
@@ -104,7 +104,7 @@ export class Resync {
     this.#hasCompared = true;
   }
 
-  /** The reconcile that would have planned it may have been in another process; and only the API knows its clock. */
+  /** Plans anew: the reconcile that planned it may have run in another process, and only the API knows its own clock. */
   #plan(object: KubeObject, spec: ManagedSpec | undefined, remote: Remote | undefined): void {
     if (!remote) return;
     const { kind, queue } = this.#options;
@@ -119,7 +119,7 @@ export class Resync {
     const remotes = new Map<string, Remote>();
     for await (const remote of this.#options.kind.external.all(ids)) {
       if (this.#isStopping) break;
-      // Of much that an API holds, no object here knows. What has come to its end, or is due, is so by the clock of the API.
+      // Most resources of an API may have no object here. Expiry and due times are by the clock of the API.
       if (ids.has(remote.id)) remotes.set(remote.id, dated(remote));
     }
     return remotes;

@@ -20,7 +20,7 @@ export interface QueueObserver {
 
 export interface WorkQueueOptions {
   backoff: BackoffOptions;
-  /** Whether this process works on the key at all; others are not added. */
+  /** Whether this process works on the key; other keys are not added. */
   accepts?: (key: string) => boolean;
   /** Whether a key needs work; called when its turn comes, for keys added only by `addIfNeeded`. */
   isNeeded?: (key: string) => boolean;
@@ -45,7 +45,7 @@ export class WorkQueue {
   readonly #processing = new Map<string, number>();
   /** Keys added while being processed: `done` requeues them. */
   readonly #dirty = new Set<string>();
-  /** Keys to hand out next time whatever `isNeeded` says. */
+  /** Keys to hand out next time without asking `isNeeded`. */
   readonly #unconditional = new Set<string>();
   readonly #timers = new Map<string, { at: number; timer: NodeJS.Timeout }>();
   readonly #failures = new Map<string, number>();

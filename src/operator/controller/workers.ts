@@ -21,9 +21,9 @@ export interface WorkersOptions {
   queue: WorkQueue;
   store: ObjectStore;
   settled: SettledVersions;
-  /** Whether this process works on the object; an object may be handed over at any time. */
+  /** Whether this process reconciles the object; an object may be handed over to another shard at any time. */
   isOurs(object: KubeObject): boolean;
-  /** How failures are told in terms of the object. */
+  /** Puts failures into the terms of the object. */
   termsOf(object: KubeObject): SpecTerms;
   reconciler: Pick<ManagedReconciler, 'reconcile' | 'recordFailure'>;
   metrics: ControllerMetrics;
@@ -35,7 +35,7 @@ export class Workers implements ChangeHandler {
   readonly #options: WorkersOptions;
   /** The last logged failure of each key: repeats are logged at debug level. */
   readonly #logged = new Map<string, string>();
-  /** How often in a row each key's version turned out to be stale. */
+  /** How often in a row each key's version was stale. */
   readonly #stale = new Map<string, { version: string; times: number }>();
   #running: Promise<void>[] = [];
 
@@ -43,7 +43,7 @@ export class Workers implements ChangeHandler {
     this.#options = options;
     const { metrics, name: controller, concurrency } = options;
     metrics.maxConcurrent.set({ controller }, concurrency);
-    // Counted from the start, as controller-runtime does: what begins with 1 has not increased for Prometheus.
+    // Starts at 0, as in controller-runtime: Prometheus sees no increase in a counter that begins with 1.
     metrics.reconcileErrors.inc({ controller }, 0);
     metrics.terminalErrors.inc({ controller }, 0);
   }

@@ -1,4 +1,4 @@
-/** Stories of what consists of parts: rule sets, edges with routes and modules, subscriptions with sources. */
+/** Stories of what consists of parts: rule sets, edges with routes and modules. */
 import type { Story } from './load.ts';
 import { Possible } from './possible.ts';
 import { type Thing, under } from './writer.ts';
@@ -95,40 +95,4 @@ export const restrictsTlsEdge: Story = async (writer, mark) => {
   if (put.kind !== 'done' || writer.random.chance(0.5)) return;
   const removed = await writer.attempt((client) => client.tlsEdgeModules(id).ipRestriction.delete(), 'NOT_FOUND');
   edge.write(setModules([]), removed.kind !== 'unknown');
-};
-
-const TYPES = ['user_created.v0', 'ip_policy_updated.v0', 'credential_deleted.v0'];
-
-export const subscribes: Story = async (writer, mark) => {
-  interface State extends Thing {
-    readonly sources: readonly string[];
-  }
-  const webhook = { target: { webhook: { url: 'https://hooks.example.com/' } }, metadata: mark };
-  const destination = await writer.settled((client) => client.eventDestinations.create(webhook, under(`${mark}-to`)));
-  const body = { destination_ids: [destination.id], metadata: mark };
-  const { id } = await writer.settled((client) => client.eventSubscriptions.create(body, under(mark)));
-  const subscription = new Possible<State>({ id, revision: 1, sources: [] });
-  writer.track(mark, subscription, (stored) => stored.marked('event_subscriptions', mark)[0]);
-  const setSources = (change: (sources: readonly string[]) => readonly string[]) => (state: State) => {
-    const sources = change(state.sources);
-    return sources.length === state.sources.length ? state : { ...state, sources, revision: state.revision + 1 };
-  };
-
-  const known: string[] = [];
-  for (const type of TYPES) {
-    const options = writer.random.chance(0.5) ? under(`${mark}-${type}`) : {};
-    const added = await writer.attempt((client) => client.eventSources(id).create(type, options), 'CONFLICT');
-    subscription.write(
-      setSources((sources) => (sources.includes(type) ? sources : [...sources, type])),
-      added.kind !== 'unknown',
-    );
-    if (added.kind !== 'unknown') known.push(type);
-  }
-  if (known.length === 0) return;
-  const gone = writer.random.oneOf(known);
-  const removed = await writer.attempt((client) => client.eventSources(id).delete(gone), 'NOT_FOUND');
-  subscription.write(
-    setSources((sources) => sources.filter((type) => type !== gone)),
-    removed.kind !== 'unknown',
-  );
 };

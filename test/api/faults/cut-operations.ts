@@ -2,11 +2,7 @@
 import { expect } from 'vitest';
 import type { z } from 'zod';
 import { authentication, credential } from '../../../src/resources/credential.ts';
-import {
-  closedIdempotencyKey,
-  idempotencyDigest,
-  idempotencyScope,
-} from '../../../src/resources/definition/idempotency.ts';
+import { idempotencyDigest, idempotencyScope } from '../../../src/resources/definition/idempotency.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { httpsEdge } from '../../../src/resources/https-edge.ts';
@@ -82,12 +78,6 @@ export const operations: readonly Operation[] = [
         },
       };
     },
-  },
-  {
-    name: 'a create under an idempotency key',
-    commit: COMMIT,
-    prepare: async (api, run) =>
-      keyedCreate(api, '/ip_policies', { table: 'ip_policies', mark: `keyed-${run}` }, { description: 'once' }),
   },
   {
     name: 'a create with a token',
@@ -201,22 +191,6 @@ export const operations: readonly Operation[] = [
                         union select id from https_edge_routes where id = any($1)`;
           expect(await api.rows(left, [ids])).toEqual([]);
           expect((await api.admin.delete(`/backends/http_response/${backend.id}`)).status).toBe(204);
-        },
-      };
-    },
-  },
-  {
-    name: 'the closing of an idempotency key',
-    commit: /^key\.close$/,
-    async prepare(api, run) {
-      const key = `closed-${run}`;
-      const headers = { 'idempotency-key': key };
-      const { id } = (await api.admin.post('/ip_policies', {}, headers)).as(ipPolicy.view);
-      return {
-        request: { method: 'PUT', path: `/idempotency_keys/${idempotencyDigest(key)}/closed` },
-        async repeated(reply) {
-          expect(reply.as(closedIdempotencyKey).resource?.id).toBe(id);
-          expect((await api.admin.post('/ip_policies', {}, headers)).status).toBe(409);
         },
       };
     },

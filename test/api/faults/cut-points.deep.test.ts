@@ -1,16 +1,2 @@
-/** Run with `--reporter=verbose` to see how many points there were. */
-import { describe, expect, test } from 'vitest';
-import { operations } from './cut-operations.ts';
-import { cutEverywhere, EVERYWHERE, openBench } from './cut-points.ts';
-import { brokenInvariants } from './invariants.ts';
-
-const bench = await openBench();
-
-describe('a connection to the database that breaks in the middle is 503, leaves all or nothing, and a repetition settles it:', () => {
-  test.for(operations)('$name', async (operation, { annotate }) => {
-    const points = await cutEverywhere(bench, operation, EVERYWHERE);
-    expect(points).toBeGreaterThan(20);
-    await annotate(`cut at ${points} points`);
-    expect(await brokenInvariants(bench.direct.rows)).toEqual([]);
-  });
-});
+/** At every message. */
+import './cut-points.all.test.ts';

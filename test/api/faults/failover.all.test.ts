@@ -1,22 +1,16 @@
 /** One address leads to the primary, as a -rw Service does. The primary dies under load, and its standby takes over. */
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../../../dev/database/databases.ts';
 import { startPostgres } from '../../../dev/database/postgres.ts';
 import { promote, replicateSynchronously, startStandby } from '../../../dev/database/standby.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { atEnd } from '../../end-of-file.ts';
-import { ApiProcess, removeFolder } from './api-process.ts';
-import { API_KEY, DATABASE, expectNothingLostOrDoubled, SETTINGS, startLoad, WRITERS } from './load-stage.ts';
+import { DATABASE, expectNothingLostOrDoubled, startLoad, startProcess, WRITERS } from './load-stage.ts';
 import { WireProxy } from './wire-proxy.ts';
 
 test(`${WRITERS} writers on two processes lose no acknowledged write when a standby takes over, and need no restart`, {
   timeout: 240_000,
 }, async ({ annotate }) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-failover-'));
-  atEnd(removeFolder(folder));
   const primary = await startPostgres();
   atEnd(() => primary.stop());
   const onPrimary = await createDatabase(primary.url, DATABASE);
@@ -26,12 +20,7 @@ test(`${WRITERS} writers on two processes lose no acknowledged write when a stan
   await replicateSynchronously(primary);
   const service = await WireProxy.start(onPrimary);
   atEnd(() => service.close());
-  const start = async (name: string) => {
-    const api = await ApiProcess.start({ folder, name, databaseUrl: service.url, apiKey: API_KEY, env: SETTINGS });
-    atEnd(() => api.stop());
-    return api;
-  };
-  const processes = [await start('first'), await start('second')];
+  const processes = [await startProcess('first', service.url), await startProcess('second', service.url)];
   const pids = processes.map(({ pid }) => pid);
   const load = startLoad(processes, 1);
   await load.progress(50);

@@ -80,7 +80,7 @@ describe('while the database is silent', async () => {
 });
 
 describe('with the database there', async () => {
-  const api = await startTestApi({ poolSize: 2, connectTimeoutMs: 1_000, statementTimeoutMs: 2_500 });
+  const api = await startTestApi({ poolSize: 2, statementTimeoutMs: 2_500 });
   const { admin } = api;
 
   async function blockedChange() {
@@ -104,25 +104,6 @@ describe('with the database there', async () => {
     const { held, change } = await blockedChange();
     unavailable(await change);
     await held.rollback();
-  });
-
-  test('no free connection in time is 503', async () => {
-    // Of one caller, only one request at a time has a connection.
-    const [other, third] = [await api.newUser({ admin: true }), await api.newBot()];
-    const { held, change } = await blockedChange();
-    const { change: second, held: otherHeld } = await (async () => {
-      const client = await heldTransaction(api.databaseUrl);
-      const made = (await client.query('select id from ip_policies limit 1')).rows[0];
-      await client.query('lock table ip_policy_rules in access exclusive mode');
-      const body = { ip_policy_id: String(made?.id), cidr: '10.0.0.0/8', action: 'allow' };
-      return { held: client, change: other.post('/ip_policy_rules', body) };
-    })();
-    // Both connections of the pool wait for locks now, or soon will.
-    unavailable(await third.get('/ip_policies'));
-    await held.rollback();
-    await otherHeld.rollback();
-    await Promise.all([change, second]);
-    expect((await admin.get('/ip_policies')).status).toBe(200);
   });
 
   test('but without its schema the API is not ready', async () => {

@@ -15,12 +15,12 @@ import { Stored, wronglyServed } from './stored.ts';
 import { stories } from './stories.ts';
 import { WireProxy } from './wire-proxy.ts';
 
-export const API_KEY = 'tnl_ak_of_the_writers_0123456789012345';
+const API_KEY = 'tnl_ak_of_the_writers_0123456789012345';
 export const DATABASE = 'under_load';
 export const WRITERS = 20;
 
 /** Short waits, that a fault need not last long; fewer connections than writers. */
-export const SETTINGS = {
+const SETTINGS = {
   DATABASE_POOL_SIZE: '6',
   DATABASE_CONNECT_TIMEOUT: '1s',
   DATABASE_STATEMENT_TIMEOUT: '1500ms',
@@ -37,22 +37,23 @@ export interface LoadStage {
   untilRefusedBehindProxy(): Promise<unknown>;
 }
 
-/** Starts it all, and the writers. */
-export async function openLoadStage(seed: number): Promise<LoadStage> {
+export async function startProcess(name: string, databaseUrl: string): Promise<ApiProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-load-'));
   atEnd(removeFolder(folder));
+  const api = await ApiProcess.start({ folder, name, databaseUrl, apiKey: API_KEY, env: SETTINGS });
+  atEnd(() => api.stop());
+  return api;
+}
+
+/** Starts it all, and the writers. */
+export async function openLoadStage(seed: number): Promise<LoadStage> {
   const postgres = await startPostgres();
   atEnd(() => postgres.stop());
   const databaseUrl = await createDatabase(postgres.url, DATABASE);
   await migrate(databaseUrl);
   const proxy = await WireProxy.start(databaseUrl);
   atEnd(() => proxy.close());
-  const start = async (name: string, url: string) => {
-    const api = await ApiProcess.start({ folder, name, databaseUrl: url, apiKey: API_KEY, env: SETTINGS });
-    atEnd(() => api.stop());
-    return api;
-  };
-  const processes = [await start('direct', databaseUrl), await start('behind-proxy', proxy.url)];
+  const processes = [await startProcess('direct', databaseUrl), await startProcess('behind-proxy', proxy.url)];
   const load = startLoad(processes, seed);
   const untilRefusedBehindProxy = () => load.refusals(3, processes.slice(1));
   return { postgres, database: DATABASE, databaseUrl, processes, proxy, load, untilRefusedBehindProxy };

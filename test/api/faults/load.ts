@@ -34,6 +34,8 @@ export interface Counts {
   refused: number;
 }
 
+const NONE: Counts = { acknowledged: 0, unavailable: 0, withoutAnswer: 0, refused: 0 };
+
 export class Load {
   readonly tracked: Tracked[] = [];
   /** Tokens whose credential certainly exists. */
@@ -47,9 +49,7 @@ export class Load {
 
   constructor(processes: readonly ApiProcess[]) {
     this.#processes = processes;
-    for (const api of processes) {
-      this.#counts.set(api, { acknowledged: 0, unavailable: 0, withoutAnswer: 0, refused: 0 });
-    }
+    for (const api of processes) this.#counts.set(api, { ...NONE });
   }
 
   /** Starts `count` writers, of each story in turn. */
@@ -73,14 +73,13 @@ export class Load {
   }
 
   get counts(): Counts {
-    const total = { acknowledged: 0, unavailable: 0, withoutAnswer: 0, refused: 0 };
-    for (const each of this.#counts.values()) {
-      total.acknowledged += each.acknowledged;
-      total.unavailable += each.unavailable;
-      total.withoutAnswer += each.withoutAnswer;
-      total.refused += each.refused;
-    }
-    return total;
+    const total = (what: keyof Counts) => [...this.#counts.values()].reduce((sum, counts) => sum + counts[what], 0);
+    return {
+      acknowledged: total('acknowledged'),
+      unavailable: total('unavailable'),
+      withoutAnswer: total('withoutAnswer'),
+      refused: total('refused'),
+    };
   }
 
   /** Waits until every process that serves has acknowledged `count` more. */

@@ -41,8 +41,6 @@ const listed = (client: Client) => ({
   reserved_domains: client.reservedDomains,
   https_edges: client.httpsEdges,
   tls_edges: client.tlsEdges,
-  event_subscriptions: client.eventSubscriptions,
-  event_destinations: client.eventDestinations,
 });
 
 /** What the event of a policy says of a rule. */

@@ -2,7 +2,7 @@
  * What writers do under load, one story per shape of write. Each keeps a model of what its resources may be like: an
  * acknowledged write is in it for certain, an unanswered one perhaps.
  */
-import { buildsEdge, replacesRules, restrictsTlsEdge, subscribes } from './composite-stories.ts';
+import { buildsEdge, replacesRules, restrictsTlsEdge } from './composite-stories.ts';
 import type { Outcome, Story } from './load.ts';
 import { Possible } from './possible.ts';
 import { FIRST, type Thing, under, type Writer } from './writer.ts';
@@ -76,15 +76,6 @@ const patches: Story = async (writer, mark) => {
   }
 };
 
-const deletes: Story = async (writer, mark) => {
-  const things = trackThings(writer, 'http_response_backends', mark);
-  const created = await writer.attempt((client) => client.httpResponseBackends.create({ metadata: mark }, under(mark)));
-  made(things, created);
-  if (created.kind !== 'done') return;
-  const deleted = await writer.attempt((client) => client.httpResponseBackends.delete(created.value.id), 'NOT_FOUND');
-  things.write(() => [], deleted.kind !== 'unknown');
-};
-
 const issuesTokens: Story = async (writer, mark) => {
   const things = trackThings(writer, 'credentials', mark);
   const create = () => writer.settled((client) => client.credentials.create({ metadata: mark }, under(mark)));
@@ -105,11 +96,9 @@ export const stories: readonly Story[] = [
   createsTwice,
   closesKey,
   patches,
-  deletes,
   replacesRules,
   buildsEdge,
   restrictsTlsEdge,
-  subscribes,
   issuesTokens,
 ];
 

@@ -1,18 +1,28 @@
-/** Every fault once; faults-under-load.deep.test.ts has them in random order, many times. */
-import { test } from 'vitest';
+/**
+ * Every fault once; in the deep tier (under-load.deep.test.ts) in random order, LOAD_FAULTS of them. LOAD_SEED repeats a
+ * run's choices, not its timing.
+ */
+import { expect, test } from 'vitest';
 import { randomFrom } from '../../../dev/fixtures/random.ts';
+import { isDeep } from '../../tier.ts';
 import { faults } from './database-faults.ts';
 import { expectNothingLostOrDoubled, openLoadStage, WRITERS } from './load-stage.ts';
 
-const SEED = 1;
+const SEED = Number(process.env.LOAD_SEED ?? (isDeep ? Math.floor(Math.random() * 2 ** 31) : 1));
+const FAULTS = Number(process.env.LOAD_FAULTS ?? 60);
 
-test(`${WRITERS} writers on two processes lose no acknowledged write and double none, whatever happens to the database`, {
-  timeout: 240_000,
+test(`${WRITERS} writers on two processes lose no acknowledged write and double none, whatever happens to the database (seed ${SEED})`, {
+  timeout: isDeep ? 1_200_000 : 240_000,
 }, async ({ annotate }) => {
   const stage = await openLoadStage(SEED);
   const random = randomFrom(SEED);
-  await stage.load.progress(50);
-  for (const fault of Object.values(faults)) await fault(stage, random);
+  const all = Object.values(faults);
+  const chosen = isDeep ? Array.from({ length: FAULTS }, () => random.oneOf(all)) : all;
+  for (const fault of chosen) {
+    await stage.load.progress(random.below(40));
+    await fault(stage, random);
+    expect(stage.load.violations).toEqual([]);
+  }
   await expectNothingLostOrDoubled(stage);
   await annotate(JSON.stringify({ ...stage.load.counts, things: stage.load.tracked.length }));
 });

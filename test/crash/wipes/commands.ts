@@ -33,13 +33,15 @@ class Happening implements Command {
 const always = (what: string, act: (life: Life) => Promise<unknown>) => fc.constant(new Happening(what, act));
 
 const fault = fc.record({ at: fc.nat({ max: 9 }), fate: fc.constantFrom(...FATES) });
-const reconcile = fc
-  .tuple(fc.array(fault, { maxLength: 3 }), fc.boolean(), fc.boolean())
-  .map(([faults, first, second]) => {
-    const isLate = first && second;
-    const told = faults.map(({ at, fate }: Fault) => `${fate} ${at}`).join(', ');
-    return new Happening(`reconcile${isLate ? ' unaware' : ''}: ${told}`, (life) => life.reconcile(faults, isLate));
-  });
+const faults = fc.array(fault, { maxLength: 3 });
+const told = (some: readonly Fault[]) => some.map(({ at, fate }) => `${fate} ${at}`).join(', ');
+const reconcile = fc.tuple(faults, fc.boolean(), fc.boolean()).map(([some, first, second]) => {
+  const isLate = first && second;
+  return new Happening(`reconcile${isLate ? ' unaware' : ''}: ${told(some)}`, (life) => life.reconcile(some, isLate));
+});
+const together = faults.map(
+  (some) => new Happening(`two reconcile: ${told(some)}`, (life) => life.reconcileTogether(some)),
+);
 
 const arrival = fc.nat({ max: 9 }).map((which) => new Happening(`arrive: ${which}`, (life) => life.arrive(which)));
 
@@ -67,6 +69,7 @@ async function wipeBoth(life: Life): Promise<void> {
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 10, arbitrary: reconcile },
+  { weight: 2, arbitrary: together },
   { weight: 3, arbitrary: always('rotate', rotate) },
   { weight: 2, arbitrary: arrival },
   { weight: 2, arbitrary: always('replace', (life) => life.replace()) },
@@ -85,4 +88,15 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 export const lives = fc.commands([command], { maxCommands: 40, size: '+1' });
+/** How it ends: at once or once all is as declared, and what becomes of the first reconcile after that. */
+export interface Ending {
+  readonly policy: 'Delete' | 'Retain';
+  readonly isSudden: boolean;
+  readonly faults: readonly Fault[];
+}
+export const endings: fc.Arbitrary<Ending> = fc.record({
+  policy: fc.constantFrom('Delete', 'Retain'),
+  isSudden: fc.boolean(),
+  faults,
+});
 export const overlaps = fc.constantFrom('0s', '20ms');

@@ -27,6 +27,7 @@ export class Life {
   readonly #overlap: string;
   #operator: LateOperator;
   #edits = 0;
+  #hasLostAny = false;
 
   constructor(world: World, name: string, overlap: string) {
     this.world = world;
@@ -107,13 +108,14 @@ export class Life {
 
   /** Past the operator, as another client of the API would. */
   async deleteInTheApi(): Promise<void> {
+    this.#hasLostAny = true;
     const [id] = await this.credentials();
     if (id !== undefined) await this.world.client.credentials.delete(id);
   }
 
   /** Without our finalizer it would be gone at once, and the operator could not know of it: it may put that back first. */
-  async remove(): Promise<void> {
-    await this.manage();
+  async remove(deletionPolicy: 'Delete' | 'Retain' = 'Delete'): Promise<void> {
+    await this.patch({ spec: { managementPolicy: 'Manage', deletionPolicy } });
     for (let object = await this.find(); object && !hasFinalizer(object); object = await this.find())
       await this.reconcile();
     await unlessGone(this.world.kube.delete(CREDENTIALS, this.name, this.world.namespace));
@@ -128,15 +130,27 @@ export class Life {
   /** @param isLate whether it has not heard of what changed since it last looked */
   async reconcile(faults: readonly Fault[] = [], isLate = false): Promise<'settled' | 'again' | number> {
     if (!isLate) await this.#operator.look(this.name);
-    const object = this.#operator.objectNamed(this.name);
-    if (!object) return 'settled';
     const wire = new Wire(faults, this.late);
+    const outcome = await this.#reconcileBy(this.#operator, wire);
+    if (wire.isDead) this.#operator = new LateOperator(this.world);
+    return outcome;
+  }
+
+  /** Another operator works at the same moment, as when the lead is lost and the old leader does not know it yet. */
+  async reconcileTogether(faults: readonly Fault[]): Promise<void> {
+    const other = new LateOperator(this.world);
+    await other.look(this.name);
+    await Promise.all([this.reconcile(faults), this.#reconcileBy(other, new Wire([], this.late))]);
+  }
+
+  async #reconcileBy(operator: LateOperator, wire: Wire): Promise<'settled' | 'again' | number> {
+    const object = operator.objectNamed(this.name);
+    if (!object) return 'settled';
     try {
-      const { requeueAfterMs } = await wires.run(wire, () => this.#operator.reconciler.reconcile(object));
+      const { requeueAfterMs } = await wires.run(wire, () => operator.reconciler.reconcile(object));
       return requeueAfterMs ?? 'settled';
     } catch (error) {
-      if (wire.isDead) this.#operator = new LateOperator(this.world);
-      else this.world.count(this.#mustBeExpected(error));
+      if (!wire.isDead) this.world.count(this.#mustBeExpected(error));
       return 'again';
     }
   }
@@ -184,6 +198,23 @@ export class Life {
     expect(object.metadata.finalizers).toEqual([FINALIZER]);
     const token = await this.world.tokenIn(this.name);
     expect(await this.world.client.authenticate({ token })).toMatchObject({ allowed: true, credential_id: externalId });
+  }
+
+  /**
+   * What Retain leaves of an object: at most one credential; the Secret is nobody's, and its token works.
+   * @param isExactly the credential that there must be, if the object was as declared
+   */
+  async mustHoldRetained({ metadata: { uid } }: KubeObject, isExactly?: string): Promise<void> {
+    const ids = await this.credentials();
+    expect(ids.length, `${this.name} is retained`).toBeLessThanOrEqual(1);
+    if (isExactly !== undefined) expect(ids).toEqual([isExactly]);
+    const secret = await this.world.kube.find(SECRETS, this.name, this.world.namespace);
+    const owners = secret?.metadata.ownerReferences?.map((owner) => owner.uid) ?? [];
+    expect(owners).not.toContain(uid);
+    // What an earlier object of the name has left is for the garbage collector; a lost credential may have been the one.
+    if (!secret || owners.length > 0 || (this.#hasLostAny && isExactly === undefined)) return;
+    const token = await this.world.tokenIn(this.name);
+    expect(await this.world.client.authenticate({ token })).toMatchObject({ allowed: true, credential_id: ids[0] });
   }
 
   #spec() {

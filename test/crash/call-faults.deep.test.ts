@@ -1,2 +1,0 @@
-/** With every fault for every call. */
-import './call-faults.all.test.ts';

@@ -1,2 +1,0 @@
-/** With one object of every kind. */
-import './watch-faults.all.test.ts';

@@ -59,24 +59,6 @@ describe('an Event', () => {
     expect([await dropped('rate'), await dropped('failed')]).toEqual([0, 0]);
   });
 
-  test('is another one when anything about it differs', async () => {
-    const { recorder, asked } = await setUp();
-    recorder.record(object(), created);
-    recorder.record(object({ uid: 'other' }), created);
-    recorder.record(object(), { ...created, type: 'Warning' });
-    recorder.record(object(), { ...created, reason: 'Other' });
-    recorder.record(object(), { ...created, message: 'other' });
-    await recorder.flush();
-    expect(asked().map(([line]) => line)).toEqual(Array(5).fill(`POST ${EVENTS}`));
-  });
-
-  test('of an object without a namespace is in the default one', async () => {
-    const { recorder, asked } = await setUp();
-    recorder.record(object({ metadata: { namespace: undefined } }), created);
-    await recorder.flush();
-    expect(asked()[0]?.[0]).toBe('POST /api/v1/namespaces/default/events');
-  });
-
   test('that is gone is made anew', async () => {
     const { recorder, asked, dropped } = await setUp(json(object()), refusal(404));
     for (let times = 0; times < 3; times++) recorder.record(object(), created);

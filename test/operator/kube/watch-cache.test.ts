@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { slim, type WatchCacheOptions } from '../../../src/operator/kube/watch-cache.ts';
+import { slim } from '../../../src/operator/kube/watch-cache.ts';
 import { object } from '../objects.ts';
 import { type Answer, hanging, refusal } from './answering.ts';
 import { bookmark, ended, event, page, setUp } from './watch-cache-under-test.ts';
@@ -94,14 +94,6 @@ describe('a cache of two namespaces', () => {
     expect(asked().sort()).toEqual(['list', 'list', 'list', 'watch 5', 'watch 6', 'watch 7']);
     expect(changes.filter((each) => each.includes('deleted'))).toHaveLength(1);
   });
-
-  test('names the one that it may not read', async () => {
-    const answers = byNamespace({ one: [listing(5), hanging()], two: [refusal(403)] });
-    const { cache } = await setUp(answers, { namespaces });
-    await cache.start();
-    expect(cache.obstacle()?.message).toMatch(/^not allowed to list ippolicies\S+ in namespace two; grant/);
-    expect(cache.staleness()).toBeUndefined();
-  });
 });
 
 describe('a cache', () => {
@@ -116,7 +108,6 @@ describe('a cache', () => {
     await Promise.all([cache.start(), cache.start(), cache.filled]);
     expect([...cache.store.values()]).toEqual([object(), object({ name: 'b' })]);
     expect(changes).toEqual(['watch: added a 1', 'watch: added b 1']);
-    expect(cache.staleness(before + 60_000)).toBeGreaterThan(0);
     expect(cache.staleness(before + 60_000)).toBeLessThanOrEqual(60_000);
     await askedFor(3);
     const path = 'GET /apis/tunnel-operator.dev/v1alpha1/namespaces/ns/ippolicies';
@@ -137,19 +128,6 @@ describe('a cache', () => {
     expect(changes).toEqual(['watch: added a 6', 'watch: updated a 7', 'watch: deleted a 7']);
     expect(asked()).toEqual(['list', 'watch 5', 'watch 7', 'watch 8', 'watch 12']);
     expect([lines, await activity('watch-failed')]).toEqual([[], 0]);
-  });
-
-  test.each<[string, Partial<WatchCacheOptions>, KubeObject]>([
-    ['what controllers read', {}, object({ version: 6 })],
-    ['what it is told to', { transform: (of) => ({ ...of, kept: 1 }) }, { ...object({ version: 6 }), kept: 1 }],
-  ])('keeps only %s', async (_, options, expected) => {
-    const whole = object({ version: 6, metadata: options.transform ? {} : { managedFields: [{}] } });
-    const { cache } = await setUp([page(5, [whole]), hanging()], options);
-    await cache.start();
-    expect([...cache.store.values()]).toEqual([expected]);
-    cache.observe({ ...whole, metadata: { ...whole.metadata, resourceVersion: '7' } });
-    const [kept] = cache.store.values();
-    expect(kept).toEqual({ ...expected, metadata: { ...expected.metadata, resourceVersion: '7' } });
   });
 
   test('keeps only the objects that it is told to, and those no longer than they exist', async () => {
@@ -203,20 +181,6 @@ describe('a cache', () => {
     expect([lines, await activity('watch-failed')]).toEqual([[], 0]);
   });
 
-  test('is not silent as long as anything comes', async () => {
-    const trickle: Answer = async (response) => {
-      for (let version = 6; version < 16; version++) {
-        response.write(bookmark(version));
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      response.end();
-    };
-    const { cache, asked, askedFor, activity } = await setUp([page(5, []), trickle, hanging()], { silenceMs: 400 });
-    await cache.start();
-    await askedFor(3);
-    expect([asked(), await activity('watch-silent')]).toEqual([['list', 'watch 5', 'watch 15'], 0]);
-  });
-
   test.each<[string, Answer[]]>([
     ['a list', [() => {}]],
     ['a watch', [page(5, []), hanging()]],
@@ -229,21 +193,45 @@ describe('a cache', () => {
     expect([await activity('list-failed'), await activity('watch-failed')]).toEqual([0, 0]);
   });
 
-  test('tells nothing any more once it has stopped', async () => {
-    const told = Array.from({ length: 5 }, (_, index) => event('MODIFIED', object({ version: 6 + index })));
-    const { cache, changes } = await setUp([page(5, []), hanging(told.join(''))]);
-    const stopped = Promise.withResolvers<string[]>();
-    cache.addHandler({ onChange: () => stopped.resolve(cache.stop().then(() => [...changes])) });
-    await cache.start();
-    const before = await stopped.promise;
-    await turn();
-    expect(changes).toEqual(before);
-  });
-
   test('does not wait for the next attempt when it is told to stop', async () => {
     const { cache } = await setUp([refusal(403)]);
     await cache.start();
     await turn();
     expect(await Promise.race([cache.stop().then(() => 'stopped'), turn('still waiting')])).toBe('stopped');
+  });
+});
+
+describe('a cache that catches up', () => {
+  const named = (name: string, version: number) => object({ name, version });
+
+  test('has every page of what there is now, and keeps what is newer', async () => {
+    const { cache, changes, asked } = await setUp([page(9, [named('a', 4)], 'more'), page(9, [named('b', 5)])]);
+    cache.observe(named('a', 7));
+    await cache.catchUp('ns');
+    expect(changes).toEqual(['own: added a 7', 'watch: added b 5']);
+    expect([asked(), cache.staleness()]).toEqual([['list', 'list more'], undefined]);
+  });
+
+  test('asks for nothing in a namespace that is not watched', async () => {
+    const { cache, server } = await setUp([page(9, [])], { namespaces: ['one', 'two'] });
+    await cache.catchUp('three');
+    expect(server.asked).toEqual([]);
+    await cache.catchUp('two');
+    expect(server.asked.map(({ line }) => line)).toEqual([expect.stringContaining('/namespaces/two/')]);
+  });
+
+  test.each([
+    ['a refusal', [refusal(403)], false, 403],
+    ['a missing resource, which the watch has not found out', [refusal(404)], false, 404],
+    ['a refusal, though the watch finds the resource missing', [refusal(404), refusal(403)], true, 403],
+    ['nothing, if the watch finds the resource missing as well', [refusal(404)], true, undefined],
+  ])('is told of %s', async (_, answers, isStarted, code) => {
+    const [first = refusal(500), then = first] = answers;
+    const { cache } = await setUp([
+      (response, asked) => (asked.line.includes('/namespaces/') ? then : first)(response, asked),
+    ]);
+    if (isStarted) await cache.start();
+    if (code === undefined) await cache.catchUp('ns');
+    else await expect(cache.catchUp('ns')).rejects.toMatchObject({ name: 'KubeError', code });
   });
 });

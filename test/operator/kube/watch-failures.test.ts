@@ -38,14 +38,6 @@ describe('a cache that is asked to be patient', () => {
     await askedFor(3);
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(999);
   });
-
-  test('is not kept waiting longer than a timer can run, which would be no time at all', async () => {
-    const { cache, asked, askedFor } = await setUp([later(503, '99999999')]);
-    void cache.start();
-    await askedFor(1);
-    await new Promise((done) => setTimeout(done, 500));
-    expect(asked()).toEqual(['list']);
-  });
 });
 
 describe('an obstacle', () => {
@@ -123,24 +115,6 @@ describe('an obstacle', () => {
     );
     expect(await activity('list-failed')).toBe(3);
   });
-});
-
-test('a failure is told with all that is known of it, and its repetitions in short, until something was heard', async () => {
-  const { cache, lines, askedFor } = await setUp([
-    page(5, []),
-    refusal(502),
-    refusal(502),
-    ended(bookmark(6)),
-    refusal(502),
-    hanging(),
-  ]);
-  await cache.start();
-  await askedFor(6);
-  expect(lines.map(({ err, error }) => [err !== undefined, error !== undefined])).toEqual([
-    [true, false],
-    [false, true],
-    [true, false],
-  ]);
 });
 
 describe('what counts as a failure in a row', () => {

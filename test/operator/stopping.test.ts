@@ -1,8 +1,5 @@
-/** The end of an operator whose management API keeps it waiting. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
-import { EventRecorder } from '../../src/operator/kube/event-recorder.ts';
 import { LeaderElection } from '../../src/operator/kube/leader-election.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { newId } from '../../src/resources/definition/id.ts';
@@ -115,24 +112,4 @@ test('an API key that has become another owner’s is the end, and nothing more 
   await operator.lostLead;
   await stack.stopOperator(operator);
   expect([isTold, late]).toEqual([true, []]);
-});
-
-test('no connection to the API is left', async () => {
-  const { operator, api } = await waiting(unknown);
-  expect(await api.connections()).toBeGreaterThan(0);
-  await stack.stopOperator(operator);
-  await expect.poll(api.connections).toBe(0);
-});
-
-test('what it has to say in Events is said before others may lead', async () => {
-  const operator = await stack.operate({ leaderElect: true });
-  const said = Promise.withResolvers<void>();
-  vi.spyOn(EventRecorder.prototype, 'flush').mockReturnValue(said.promise);
-  const release = vi.spyOn(LeaderElection.prototype, 'release');
-  const stopped = stack.stopOperator(operator);
-  await delay(200);
-  expect(release).not.toHaveBeenCalled();
-  said.resolve();
-  await stopped;
-  expect(release).toHaveBeenCalledTimes(1);
 });

@@ -145,13 +145,7 @@ test('whatever changes in what is no object of the operator, is news to all that
 test.each<[string, ObjectChange, string[]]>([
   ['has set them', added(ready), ['Edge/ns/one']],
   ['moves to another resource', updated(ready, route({ status: { id: 'rt_2' } })), ['Edge/ns/one', 'Edge/ns/two']],
-  ['has gone on', updated(ready, route({ status: { id: 'rt_1', more: 1 } })), ['Edge/ns/one']],
   ['is gone', deleted(ready), ['Edge/ns/one']],
-  [
-    'no longer has what it has left',
-    updated(object({ name: 'r' }, { retiring: RETIRING }), object({ name: 'r' })),
-    ['Edge/ns/two'],
-  ],
   [
     'was removed from its resource',
     updated(dying, route({ status: { id: 'rt_1' }, metadata: { ...deleting, finalizers: [] } })),

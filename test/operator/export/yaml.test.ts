@@ -57,11 +57,6 @@ describe('exported YAML', () => {
     );
   });
 
-  test('keeps a text on one line however long it is, and with a blank before the end of one of its own', () => {
-    const long = 'word '.repeat(50).trim();
-    expect(yamlWith(long, 'a \nb')).toContain(`- ${long}\n    - "a \\nb"\n`);
-  });
-
   test.each([
     ['\u0001', '\\u0001'],
     ['\u00a0', '\\u00a0'],
@@ -69,12 +64,6 @@ describe('exported YAML', () => {
     ['\u{e0001}', '\\U000e0001'],
   ])('has the number of a character that one cannot see: %j', (each, number) => {
     expect(yamlWith(each)).toContain(`- "${number}"`);
-  });
-
-  test('repeats what occurs more than once, and has no alias for it', () => {
-    const shared = { name: 'a' };
-    const yaml = yamlOf({ objects: [object({ one: shared, other: shared })], refused: [] });
-    expect(yaml).toContain('one:\n    name: a\n  other:\n    name: a\n');
   });
 });
 

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { KubeApi, ResourceType } from '../../../src/operator/kube/kube-api.ts';
-import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { object } from '../objects.ts';
 import { type Answer, answering, configFor, cut, hanging, json, refusal } from './answering.ts';
 
@@ -105,18 +103,6 @@ describe('what is answered', () => {
     expect(await call(api)).toEqual(expected);
     await expect(call(api)).rejects.toMatchObject({ name: 'KubeError', code: 422, message: 'said 422' });
   });
-
-  test('half of a response', async () => {
-    const server = await answering((response) => {
-      response.writeHead(200, { 'content-length': 100 }).write('{"metadata":', () => response.destroy());
-    });
-    const error = await server
-      .connect()
-      .get(EVENTS, 'a')
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(KubeUnreachableError);
-    expect(error).toMatchObject({ message: 'GET /api/v1/events/a: the response broke off', cause: expect.any(Error) });
-  });
 });
 
 describe('what is not from a Kubernetes API is described, and never quoted: it may hold a Secret', () => {
@@ -184,19 +170,5 @@ describe('a watch', () => {
     const next = events.next();
     stop.abort();
     await expect(next).rejects.toMatchObject({ name: 'AbortError' });
-  });
-
-  test('that nobody reads any more is closed', async () => {
-    const closed = Promise.withResolvers<void>();
-    const server = await answering(async (response, asked) => {
-      hanging(added)(response, asked);
-      await once(response, 'close');
-      closed.resolve();
-    });
-    for await (const { type } of watch(server.connect())) {
-      expect(type).toBe('ADDED');
-      break;
-    }
-    await closed.promise;
   });
 });

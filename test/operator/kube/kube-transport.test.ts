@@ -32,13 +32,6 @@ test('a kubeconfig without a cluster is an error', () => {
   );
 });
 
-test('calls share connections', async () => {
-  const server = await answering(json(object()));
-  const api = server.connect();
-  for (let call = 0; call < 10; call++) await api.get(EVENTS, 'a');
-  expect(new Set(server.asked.map(({ port }) => port)).size).toBeLessThan(5);
-});
-
 test('a call that is refused as unauthenticated is made once more, on another connection', async () => {
   const server = await answering(refusal(401), json(object()), refusal(401));
   const api = server.connect();

@@ -220,14 +220,6 @@ describe('an API server in trouble', () => {
     expect(server.asked[before.length + 1]?.line).toMatch(/elsewhere$/);
   });
 
-  test('that never gives it out does not hold up the end', async () => {
-    const { acquire, election, server, asked } = await inTrouble([refusal(404), () => {}]);
-    void acquire();
-    await waitFor('the request', () => server.asked.length === 2, soon);
-    await election.release();
-    expect([election.leading, asked()]).toEqual([false, ['GET', 'POST']]);
-  });
-
   test('that refuses to release the Lease is told in the log', async () => {
     const { acquire, election, log } = await inTrouble([ours, ours, ours, refusal(500)], { retryMs: HOUR });
     await acquire();

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { slim } from '../../../src/operator/kube/watch-cache.ts';
@@ -8,25 +7,26 @@ import { bookmark, ended, event, page, setUp } from './watch-cache-under-test.ts
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-test.each([
-  [
-    'nothing that a controller reads',
-    object({ spec: { a: 1 } }, { adopt: 'x' }),
-    object({ spec: { a: 1 } }, { adopt: 'x' }),
-  ],
-  ['the managed fields', object({ metadata: { managedFields: [{}] } }), object()],
-  [
-    'the copy that kubectl makes',
-    object({ metadata: { annotations: { [LAST_APPLIED]: '{}', other: 'kept' } } }),
-    object({ metadata: { annotations: { other: 'kept' } } }),
-  ],
-  [
-    'nothing of an object without annotations',
-    object({ metadata: { annotations: undefined } }),
-    object({ metadata: { annotations: undefined } }),
-  ],
-])('the cache drops %s', (_, of, expected) => {
-  expect(slim(of)).toEqual(expected);
+test('a cache drops managed fields and the copy that kubectl makes, unless it is told what to keep', async () => {
+  const whole = (version: number) =>
+    object({
+      version,
+      spec: { a: 1 },
+      metadata: { managedFields: [{}], annotations: { [LAST_APPLIED]: '{}', other: 'kept' } },
+    });
+  const kept = (version: number) => object({ version, spec: { a: 1 }, metadata: { annotations: { other: 'kept' } } });
+  const { cache } = await setUp([page(5, [whole(4)]), hanging()]);
+  await cache.start();
+  expect([...cache.store.values()]).toEqual([kept(4)]);
+  cache.observe(whole(7));
+  expect([...cache.store.values()]).toEqual([kept(7)]);
+  expect(slim(object({ metadata: { annotations: undefined } })).metadata.annotations).toBeUndefined();
+
+  const only = await setUp([page(5, [whole(4)]), hanging()], {
+    transform: ({ metadata }) => object({ name: metadata.name }),
+  });
+  await only.cache.start();
+  expect([...only.cache.store.values()]).toEqual([object()]);
 });
 
 describe('a cache of two namespaces', () => {
@@ -55,13 +55,9 @@ describe('a cache of two namespaces', () => {
     const { cache, asked, askedFor } = await setUp(answers, { namespaces });
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
-    let isStarted = false;
-    const started = cache.start().then(() => {
-      isStarted = true;
-    });
+    const started = cache.start();
     await askedFor(3);
-    expect([isStarted, cache.staleness()]).toEqual([false, undefined]);
-    expect(cache.gapIn('two')).toBe('not listed yet');
+    expect([cache.gapIn('two'), cache.staleness()]).toEqual(['not listed yet', undefined]);
     vi.setSystemTime(Date.now() + 5_000);
     gate.resolve();
     await Promise.all([started, cache.filled]);
@@ -80,19 +76,6 @@ describe('a cache of two namespaces', () => {
     await cache.start();
     expect(cache.gapIn('one')).toMatch(/^not allowed to list .* in namespace one; grant get, list and watch on /);
     expect(cache.gapIn('two')).toBeUndefined();
-  });
-
-  test('lists only the one again whose version has expired', async () => {
-    const answers = byNamespace({
-      one: [listing(5, inside('one')), refusal(410), listing(7), hanging()],
-      two: [listing(6, inside('two')), hanging()],
-    });
-    const { cache, asked, askedFor, changes } = await setUp(answers, { namespaces });
-    await cache.start();
-    await askedFor(6);
-    expect([...cache.store.values()].map(({ metadata }) => metadata.namespace)).toEqual(['two']);
-    expect(asked().sort()).toEqual(['list', 'list', 'list', 'watch 5', 'watch 6', 'watch 7']);
-    expect(changes.filter((each) => each.includes('deleted'))).toHaveLength(1);
   });
 });
 
@@ -191,13 +174,6 @@ describe('a cache', () => {
     await cache.stop();
     expect([server.asked.length, lines]).toEqual([answers.length, []]);
     expect([await activity('list-failed'), await activity('watch-failed')]).toEqual([0, 0]);
-  });
-
-  test('does not wait for the next attempt when it is told to stop', async () => {
-    const { cache } = await setUp([refusal(403)]);
-    await cache.start();
-    await turn();
-    expect(await Promise.race([cache.stop().then(() => 'stopped'), turn('still waiting')])).toBe('stopped');
   });
 });
 

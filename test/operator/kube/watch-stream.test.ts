@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { linesOf, readWatchEvent } from '../../../src/operator/kube/watch-stream.ts';
-import { object } from '../objects.ts';
 
 describe('the lines of a body', () => {
   test.each([
@@ -26,18 +25,9 @@ describe('the lines of a body', () => {
 });
 
 describe('a watch event', () => {
-  test.each(['ADDED', 'MODIFIED', 'DELETED'] as const)('%s has its object', (type) => {
-    expect(readWatchEvent(JSON.stringify({ type, object: object() }))).toEqual({ type, object: object() });
-  });
-
   test('BOOKMARK has a version', () => {
     const line = JSON.stringify({ type: 'BOOKMARK', object: { kind: 'IPPolicy', metadata: { resourceVersion: '7' } } });
     expect(readWatchEvent(line)).toEqual({ type: 'BOOKMARK', resourceVersion: '7' });
-  });
-
-  test('ERROR is thrown, and says when to list again', () => {
-    const line = JSON.stringify({ type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'too old' } });
-    expect(() => readWatchEvent(line)).toThrow(expect.objectContaining({ code: 410, isExpired: true }));
   });
 
   test.each(['{"type":"ADD', '', 'null', '[]'])('%j is none', (line) => {

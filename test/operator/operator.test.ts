@@ -1,5 +1,5 @@
 /** The life of an operator, as its log, its metrics and its probes tell it; with a real API server and management API. */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { blockPolicies } from '../e2e/blockade.ts';
 import { ACCOUNT, chartAccount } from '../e2e/chart-account.ts';
@@ -72,33 +72,13 @@ test('an operator that stops is not ready, and warns of what it must abort', asy
   await stack.ready(POLICIES, 'under-way');
 });
 
-test('an operator that may keep no Lease works without leader election, and says what it cannot notice', async () => {
-  const { namespace } = stack;
-  const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
-    rules.filter(({ resources }) => !resources.includes('leases')),
-  );
-  const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
-  await eventually(async () => expect((await stack.run('auth', 'can-i', 'get', 'leases', as)).stdout).toBe('no\n'));
-  said(INFO);
-  const operator = await stack.operate({ kubeconfig });
-  const warnings = said(WARNING).filter(({ resource }) => resource === undefined);
-  expect(warnings).toEqual([
-    { level: 40, msg: expect.stringMatching(/^cannot remember whose API key this is: .*; an exchanged one is not/) },
-  ]);
-  await stack.stopOperator(operator);
-});
-
-/** One that waits for the right to list Secrets, and its start. */
-async function withoutSecrets() {
+test('an operator that may not list Secrets does nothing before it may, and says why', async () => {
   const { namespace } = stack;
   const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
     rules.filter(({ resources }) => !resources.includes('secrets')),
   );
   const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
   const mayList = async () => (await stack.run('auth', 'can-i', 'list', 'secrets', as)).stdout;
-  onTestFinished(async () => {
-    await chartAccount(kubectl, namespace, [namespace]);
-  });
   await eventually(async () => expect(await mayList()).toBe('no\n'));
   said(INFO);
   const operator = stack.makeOperator({ kubeconfig });
@@ -109,22 +89,11 @@ async function withoutSecrets() {
     expect(text).toContain('\nSecret: not allowed to list secrets');
     expect(text).toContain('\nReferenceGrant: not listed yet\n');
   });
-  return { operator, started };
-}
-
-test('an operator that may not list Secrets does nothing before it may, and says why', async () => {
-  const { operator, started } = await withoutSecrets();
   expect(await stack.metric('tunnel_operator_watch_forbidden', { resource: 'secrets' })).toBe(1);
   expect(await stack.metric('tunnel_operator_watch_staleness_seconds', { resource: 'secrets' })).toBe(0);
   expect(said(INFO).map(({ msg }) => msg)).not.toContain('reconciling');
-  await chartAccount(kubectl, stack.namespace, [stack.namespace]);
+  await chartAccount(kubectl, namespace, [namespace]);
   await started;
   expect(await readyz(operator.healthUrl)).toEqual({ status: 200, text: 'ok\n' });
   await stack.stopOperator(operator);
-});
-
-test('an operator that is stopped while it waits for its caches ends its start, too', async () => {
-  const { operator, started } = await withoutSecrets();
-  await Promise.all([stack.stopOperator(operator), started]);
-  expect(said(INFO).map(({ msg }) => msg)).not.toContain('reconciling');
 });

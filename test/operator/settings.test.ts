@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { kubeconfigProblem, operatorSettings } from '../../src/operator/settings.ts';
 import { flagName, readSettings } from '../../src/settings/settings.ts';
 
@@ -72,13 +72,4 @@ test.each<[string, string, RegExp | undefined]>([
     expect(problem).toMatch(expected);
     expect(problem).not.toContain('hidden');
   }
-});
-
-test('a kubeconfig that nobody named is the one that is looked for', async () => {
-  onTestFinished(() => void vi.unstubAllEnvs());
-  vi.stubEnv('KUBECONFIG', undefined);
-  vi.stubEnv('HOME', folder);
-  await mkdir(join(folder, '.kube'));
-  await writeFile(join(folder, '.kube/config'), config('kube'));
-  expect(await kubeconfigProblem(undefined)).toMatch(/^without --kubeconfig, ~\/.kube\/config has a server/);
 });

@@ -1,7 +1,6 @@
 /** Controllers of single kinds, with a real API server and management API; what a reconcile does is tested in test/e2e. */
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { ANNOTATION } from '../../../src/operator/contract/names.ts';
 import { Controller } from '../../../src/operator/controller/controller.ts';
 import { attachedKinds, kinds } from '../../../src/operator/kinds/kinds.ts';
 import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
@@ -196,20 +195,4 @@ test('what refers to a kind that is not listed yet says so, and goes on once it 
   edges.controller.startLate();
   const { status } = await stack.ready(ROUTES, 'late');
   expect(String(status.id)).toContain(String((await stack.ready(EDGES, 'late')).status.id));
-});
-
-test('what the others may ask of a kind', async () => {
-  const inputs = noInputs();
-  await control('HTTPSEdgeRouteModules', { inputs });
-  await control('IPPolicy', { inputs, isFilled: false });
-  const [modules, policies] = [inputs.peer('HTTPSEdgeRouteModules'), inputs.peer('IPPolicy')];
-  expect([modules?.ownerKind, policies?.ownerKind]).toEqual(['HTTPSEdgeRoute', undefined]);
-  expect([modules?.gap?.(), policies?.gap?.()]).toEqual([undefined, 'not listed yet']);
-  const { id } = await client.ipPolicies.create({});
-  await stack.apply(policy('asked', {}, { [ANNOTATION.adopt]: id }));
-  const key = `${namespace}/asked`;
-  expect(policies?.store.get(key)).toBeUndefined();
-  await policies?.catchUp?.(namespace);
-  expect(policies?.store.get(key)?.metadata.name).toBe('asked');
-  expect(policies?.concernedWith?.(id)).toEqual([key]);
 });

@@ -91,13 +91,6 @@ describe('a resync', () => {
     expect([await queue.get(), await queue.get(), queue.depth]).toEqual(['ns/b', 'ns/d', 0]);
   });
 
-  test('does not list a family that has no object', async () => {
-    const { resync, counted, lists } = setUp(() => []);
-    resync.start();
-    await waitFor('the comparison', async () => (await counted('success')) === 1);
-    expect(lists()).toBe(0);
-  });
-
   test('leaves an object alone that changed or came during the listing', async () => {
     const { store, queue, resync, counted } = setUp(async function* () {
       store.put(owner('a', 2));

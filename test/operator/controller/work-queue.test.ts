@@ -76,17 +76,6 @@ describe('a work queue', () => {
     queue.addIfNeeded('b');
     expect([await queue.get(), queue.depth]).toEqual(['b', 0]);
   });
-
-  test('does not remember that a key was added when it was not this process’s', async () => {
-    const accepted = new Set<string>();
-    const queue = new WorkQueue({ backoff, accepts: (key) => accepted.has(key), ...ONLY_LAST });
-    queue.add('a');
-    for (const key of ['a', 'last']) {
-      accepted.add(key);
-      queue.addIfNeeded(key);
-    }
-    expect(await queue.get()).toBe('last');
-  });
 });
 
 describe('the timers of a work queue', () => {

@@ -92,14 +92,6 @@ describe('a route', () => {
     expect(unserved(spec, { backend: { id: 'bkdtg_2', uri: '' } })).toEqual([]);
     expect(unserved({ match: '/' }, { backend: null })).toEqual([]);
   });
-
-  test('that is in another edge than the spec names is replaced', () => {
-    const external = httpsEdgeRouteKind.external({ httpsEdges: {}, httpsEdgeRoutes: {} } as never);
-    const inEdge = (id: string) => remote({ match: '/', edge: { id, uri: '' } }) as never;
-    const declared = { edgeRef: 'edghts_1', match: '/' } as never;
-    expect(external.replacingChanges(declared, inEdge('edghts_1'))).toEqual([]);
-    expect(external.replacingChanges(declared, inEdge('edghts_2'))).toEqual(['edgeRef']);
-  });
 });
 
 test('modules have the route that they are of for their resource, and are those that the spec has', () => {

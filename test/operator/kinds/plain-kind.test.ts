@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createClient } from '../../../src/client/client.ts';
 import type { FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
 import { bodyOf, differing } from '../../../src/operator/kinds/external-of-family.ts';
-import { familyFields, specSchemaOf } from '../../../src/operator/kinds/family-fields.ts';
+import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
 import { plainKind } from '../../../src/operator/kinds/plain-kind.ts';
 import { tlsCertificateKind } from '../../../src/operator/kinds/tls-certificate.ts';
 import { DigestedText } from '../../../src/operator/managed/inputs/digest.ts';
@@ -94,13 +94,6 @@ describe('a field of another form', () => {
   ])('differs in %s', (_, desired, observed, members) => {
     expect(differing(fields, desired, observed)).toEqual(members);
   });
-});
-
-test('each value of a map that is given by source may be as long as the longest that the API takes', () => {
-  const given = familyFields({ fields: { headers: required(z.record(z.string(), z.string())) } });
-  const isTaken = (length: number) =>
-    given.map((each) => specSchemaOf(each, ['headers']).safeParse({ a: { value: 'x'.repeat(length) } }).success);
-  expect([isTaken(16_384), isTaken(16_385)]).toEqual([[true], [false]]);
 });
 
 test('what cannot be changed is named as the spec has it', () => {

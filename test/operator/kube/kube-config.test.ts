@@ -28,14 +28,6 @@ describe('a kubeconfig', () => {
     await writeFile(join(folder, 'token'), 'new\n');
     expect(await authorizationOf(await configOf(folder, user))).toBe(expected);
   });
-
-  test('names its other files relative to itself, too', async () => {
-    const user = { 'client-certificate': 'client.crt', 'client-key': '/keys/client.key' };
-    const config = await configOf(folder, user, { 'certificate-authority': 'ca.crt' });
-    expect(config.getCurrentCluster()).toMatchObject({ caFile: join(folder, 'ca.crt') });
-    const absolute = { certFile: join(folder, 'client.crt'), keyFile: '/keys/client.key' };
-    expect(config.getCurrentUser()).toMatchObject(absolute);
-  });
 });
 
 test('the service account of a Pod authenticates with the token that is in its file now', async () => {

@@ -31,20 +31,11 @@ test('an object is read with everything in it', () => {
   expect(kubeObject.parse(full)).toEqual(full);
 });
 
-test.each<[string, object]>([
-  ...['name', 'uid', 'resourceVersion', 'creationTimestamp'].map((name): [string, object] => [
-    name,
-    { [name]: undefined },
-  ]),
-  ...['namespace', 'deletionTimestamp', 'finalizers', 'annotations', 'labels'].map((name): [string, object] => [
-    name,
-    { [name]: 1 },
-  ]),
-  ['generation', { generation: '1' }],
-  ...Object.keys(OWNER).map((name): [string, object] => [
-    `${name} of an owner`,
-    { ownerReferences: [{ ...OWNER, [name]: [] }] },
-  ]),
-])('none is read with another type of %s', (_, wrong) => {
+test.each([
+  { uid: undefined },
+  { finalizers: 'f' },
+  { annotations: { a: 1 } },
+  { ownerReferences: [{ ...OWNER, uid: 1 }] },
+])('an object with %j is none', (wrong: object) => {
   expect(kubeObject.safeParse(object({ metadata: wrong })).success).toBe(false);
 });

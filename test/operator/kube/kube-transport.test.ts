@@ -6,7 +6,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../../dev/control-plane/certificates.ts';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
 import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
-import { KubeTransport } from '../../../src/operator/kube/kube-transport.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
 import { object } from '../objects.ts';
 import { answering, configFor, hanging, json, refusal } from './answering.ts';
@@ -24,12 +23,6 @@ test('a server may be anywhere below its address, as behind Rancher', async () =
     'GET /k8s/clusters/c-1/api/v1/events/a',
     'GET /k8s/clusters/c-1/api/v1/events/a',
   ]);
-});
-
-test('a kubeconfig without a cluster is an error', () => {
-  expect(() => new KubeTransport(new KubeConfig(), { userAgent: 'tests', timeoutMs: 1 })).toThrow(
-    'The kubeconfig has no current context with a cluster',
-  );
 });
 
 test('a call that is refused as unauthenticated is made once more, on another connection', async () => {

@@ -23,20 +23,6 @@ describe('a cache that is asked to be patient', () => {
       [40, 'watch failed; will resume', 4],
     ]);
   });
-
-  test('does not come back before it was asked to', async () => {
-    const at: number[] = [];
-    const noting =
-      (answer: Answer): Answer =>
-      (response, asked) => {
-        at.push(Date.now());
-        return answer(response, asked);
-      };
-    const { cache, askedFor } = await setUp([page(5, []), noting(later(429, '1')), noting(hanging())]);
-    await cache.start();
-    await askedFor(3);
-    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(999);
-  });
 });
 
 describe('an obstacle', () => {

@@ -78,15 +78,6 @@ test.each<[string, Partial<PlanConfig>, string | undefined]>([
   expect(management.asked[0]?.headers['user-agent']).toBe('tunnel-operator plan');
 });
 
-test.each<[string, readonly string[] | undefined, string]>([
-  ['everywhere', undefined, 'does not exist'],
-  ['where that is allowed', ['default'], 'does not exist'],
-  ['nowhere else', ['other'], 'may be neither adopted'],
-])('resources are adopted %s, if nothing else is said', async (_, adoptNamespaces, expected) => {
-  const { made } = await planning([edge('e')], { adoptNamespaces });
-  expect((await made).output).toContain(expected);
-});
-
 test('a plan is for people to read, or for programs, and says what it could not check', async () => {
   const cluster: Answer = (response, asked) =>
     (/^GET .*\/tlsedges(\?|$)/.test(asked.line) ? refusal(403) : nothing)(response, asked);

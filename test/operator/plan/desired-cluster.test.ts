@@ -162,12 +162,6 @@ describe('a text', () => {
     const given = [core('Secret', 's', { data: { key: base64('file') } })];
     expect(await read(given, inCluster)).toEqual({ text: 'file', asked: [] });
   });
-
-  test('stays where only the cluster has it', async () => {
-    const given = [core('Secret', 's', { stringData: { key: 'plain' } })];
-    const found = await read(given, inCluster, source('Secret', 'other'));
-    expect(found).toEqual({ text: 'theirs', asked: ['/v1/secrets/ns/s'] });
-  });
 });
 
 test('the ReferenceGrants are those of the files, and the others of the cluster, if it has the Gateway API', async () => {

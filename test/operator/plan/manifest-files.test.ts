@@ -1,5 +1,5 @@
 /** What `plan` reads in a file is what `kubectl apply` reads in it. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -26,11 +26,6 @@ function giveStandardInput(stdin: Readable) {
 }
 
 const START = 'apiVersion: v1\nkind: X\nmetadata: {name: x}\n';
-
-async function* failing(): AsyncGenerator<string> {
-  yield START;
-  throw new Error('closed');
-}
 
 describe('manifest files', () => {
   // As `kubectl create --dry-run=client -o json` prints them.
@@ -90,30 +85,8 @@ describe('manifest files', () => {
     expect(await read(`${START}items: [1]\n`)).toMatchObject([{ kind: 'X', items: [1] }]);
   });
 
-  test('are those right in a folder, by their names', async () => {
-    const within = join(folder, 'folder');
-    await mkdir(within);
-    for (const name of ['c.json', 'a.yml', 'b.yaml', 'notes.txt']) {
-      await writeFile(join(within, name), JSON.stringify({ apiVersion: 'v1', kind: 'X', metadata: { name } }));
-    }
-    const names = (await readManifests([within])).map(({ document }) => document.metadata.name);
-    expect(names).toEqual(['a.yml', 'b.yaml', 'c.json']);
-  });
-
   test('may come from standard input', async () => {
     giveStandardInput(Readable.from([START]));
     expect(await readManifests(['-'])).toMatchObject([{ document: { kind: 'X' }, place: '-, document 1' }]);
-  });
-
-  test('are named, with the reason, if they cannot be read', async () => {
-    const gone = join(folder, 'gone.yaml');
-    await expect(readManifests([gone])).rejects.toMatchObject({
-      message: `${gone} does not exist`,
-      cause: { code: 'ENOENT' },
-    });
-    await writeFile(file, START);
-    await expect(readManifests([`${file}/x`])).rejects.toThrow(`${file}/x cannot be read (ENOTDIR)`);
-    giveStandardInput(Readable.from(failing()));
-    await expect(readManifests(['-'])).rejects.toThrow('- cannot be read (Error: closed)');
   });
 });

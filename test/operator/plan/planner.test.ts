@@ -232,41 +232,6 @@ test.each([
   ]);
 });
 
-test('what is superseded and due is deleted with the end of a pause', async () => {
-  const retiring = JSON.stringify([{ id: OTHER, generation: 1, after: '2026-11-21T10:00:00Z' }]);
-  const annotations = named({ 'external-id': OWN, retiring });
-  const applied = JSON.stringify({ metadata: { annotations: named({ paused: 'true' }) } });
-  const paused = {
-    ...annotations,
-    ...named({ paused: 'true' }),
-    'kubectl.kubernetes.io/last-applied-configuration': applied,
-  };
-  const objects = { tlsedges: [object({ name: 'e', kind: 'TLSEdge', metadata: { annotations: paused } })] };
-  const gone = `${OTHER}, which is superseded, is deleted`;
-  const surroundings = { objects, remotes: [own] };
-  expect(await planned([edge('e')], surroundings)).toMatchObject([{ action: 'change', reason: gone }]);
-  expect(await planned([edge('e', { managementPolicy: 'Observe' })], surroundings)).toMatchObject([
-    { action: 'change', reason: `only observed; ${gone}` },
-  ]);
-});
-
-test('a new route that requires modules waits for some with its backend', async () => {
-  const backend = { kind: 'HTTPResponseBackend', name: 'page' };
-  const documents = [
-    file('HTTPSEdge', 'e', {}),
-    file('HTTPResponseBackend', 'page', { body: { value: 'x' } }),
-    file('HTTPSEdgeRoute', 'r', {
-      edgeRef: { name: 'e' },
-      match: '/',
-      matchType: 'path_prefix',
-      backendRef: backend,
-      requireModules: true,
-    }),
-  ];
-  const [, , route] = await planned(documents);
-  expect(route).toMatchObject({ action: 'create', reason: 'spec.backendRef waits for modules' });
-});
-
 test.each<[string, Surroundings, Record<string, string>, object]>([
   ['is created', {}, {}, { action: 'create' }],
   ['is kept', { remotes: [own] }, { adopt: OWN }, { id: OWN }],

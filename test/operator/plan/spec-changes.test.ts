@@ -1,15 +1,11 @@
 /** The values that a plan shows, old and new. */
 import { describe, expect, test } from 'vitest';
-import { hostKeyLine } from '../../../dev/fixtures/ssh-keys.ts';
-import { attachedKind } from '../../../src/operator/kinds/attached-kind.ts';
-import { httpsEdgeRouteKind } from '../../../src/operator/kinds/https-edge-route.ts';
 import { httpsEdgeRouteModulesKind } from '../../../src/operator/kinds/https-edge-route-modules.ts';
 import { kinds } from '../../../src/operator/kinds/kinds.ts';
 import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
 import { Blocked } from '../../../src/operator/managed/external.ts';
 import { readSpec } from '../../../src/operator/managed/spec.ts';
 import { changesOf, mustKnowMembers } from '../../../src/operator/plan/spec-changes.ts';
-import { httpsEdgeRouteOidc } from '../../../src/resources/https-edge-route-oidc.ts';
 import { object } from '../objects.ts';
 
 const unchanged = { namespace: 'n', texts: new Map(), targets: new Map(), secretBefore: [] };
@@ -21,19 +17,6 @@ const kindCalled = (name: string) => {
   if (!found) throw new Error(`there is no kind ${name}`);
   return found;
 };
-
-test('the end of a host certificate is shown also where the service has chosen it', () => {
-  const certificates = kindCalled('SSHHostCertificate');
-  const [created_at, valid_until] = ['2026-11-21T10:00:00.000Z', '2027-11-21T10:00:00.000Z'];
-  const declared = certificates.spec.parse({
-    publicKey: { value: hostKeyLine() },
-    sshCertificateAuthorityRef: { id: 'sshca_01m81401erfqeac94c037gzxd2' },
-    validUntil: '2028-11-21T10:00:00.000Z',
-  });
-  const remote = { id: 'x', uri: 'u', created_at, valid_after: created_at, valid_until } as never;
-  const changes = changesOf(certificates, { ...unchanged, declared, remote, members: ['validUntil'] });
-  expect(changes).toEqual([{ path: 'spec.validUntil', before: valid_until, after: '2028-11-21T10:00:00.000Z' }]);
-});
 
 test('references are shown by the names of the objects, with the namespace if it is another', () => {
   const [policy, other] = ['ipp_01m7yvm3eyf20vnt1006h45zq2', 'ipp_01m7yvm3eyf20vnt1006h45zq3'];
@@ -95,23 +78,6 @@ describe('what is secret', () => {
         { path: 'spec.oauth.provider.github.organizations', before: ['old'], after: ['new'] },
       ]),
     );
-  });
-
-  test('is a member that is sealed, also if it takes no source', () => {
-    const kind = attachedKind(httpsEdgeRouteKind, {
-      kind: 'Plain',
-      shortNames: [],
-      description: 'Takes its secret as it is.',
-      ownerRef: 'routeRef',
-      modules: [{ module: httpsEdgeRouteOidc, calls: (client) => client.httpsEdgeRouteModules('e', 'r').oidc }],
-    });
-    const oidc = { issuer: 'https://a.example.com', clientId: 'x', clientSecret: 'NEW' };
-    const declared = readSpec(kind.spec, object({ spec: { routeRef, oidc } }));
-    const change = { ...unchanged, declared, remote: undefined, members: ['oidc.clientId', 'oidc.clientSecret'] };
-    expect(changesOf(kind, change)).toEqual([
-      { path: 'spec.oidc.clientId', before: undefined, after: 'x' },
-      { path: 'spec.oidc.clientSecret', isSecret: true },
-    ]);
   });
 
   test('is what was taken from a Secret until now, with all that is in it', () => {

@@ -68,10 +68,4 @@ describe('a call of the operator', () => {
     const { client } = await setUp([hanging()], { flags: { apiTimeout: '100ms' } });
     await expect(client.ipPolicies.delete('ipp_1')).rejects.toThrow('no answer in time');
   });
-
-  test('takes a connection of those that there may be', async () => {
-    const { server, client } = await setUp([done], { flags: { apiConcurrency: '1' } });
-    await Promise.all([client.ipPolicies.delete('ipp_1'), client.ipPolicies.delete('ipp_1')]);
-    expect(new Set(server.asked.map(({ port }) => port)).size).toBe(1);
-  });
 });

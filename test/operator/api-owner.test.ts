@@ -4,7 +4,7 @@ import { Gauge, Registry } from 'prom-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ApiError, ApiUnreachableError } from '../../src/client/errors.ts';
-import { ApiOwner, type ApiOwnerOptions, OtherOwner, refusal } from '../../src/operator/api-owner.ts';
+import { ApiOwner, type ApiOwnerOptions, OtherOwner } from '../../src/operator/api-owner.ts';
 import { LeaseAnnotation } from '../../src/operator/kube/lease-annotation.ts';
 import { Blocked } from '../../src/operator/managed/declaration/external.ts';
 import { user } from '../../src/resources/user.ts';
@@ -118,29 +118,6 @@ describe('a process that does not work yet', () => {
     await rechecked;
     expect(asked()).toBe(3);
   });
-
-  test('does not look again while it still waits for an answer', async () => {
-    const answer = Promise.withResolvers<string>();
-    const { owner, asked } = await setUp({ keys: [unauthenticated, answer.promise], recheckMs: 5 });
-    await owner.untilUsable();
-    const rechecked = owner.recheck();
-    await waitFor('the second look', () => asked() === 2);
-    // Ten more times.
-    await delay(50);
-    expect(asked()).toBe(2);
-    answer.resolve('us');
-    await waitFor('the key to be accepted', () => owner.problem === undefined);
-    owner.stop();
-    await rechecked;
-  });
-
-  test('may not begin when it was stopped', async () => {
-    const { owner, asked } = await setUp({ keys: [unauthenticated] });
-    await owner.verify().catch(() => undefined);
-    owner.stop();
-    await owner.recheck();
-    expect([await owner.untilUsable(), await owner.untilRemembered(), asked()]).toEqual([false, false, 1]);
-  });
 });
 
 describe('the active process', () => {
@@ -185,11 +162,6 @@ describe('the active process', () => {
     expect(levels()).toEqual([WARN, ERROR, INFO]);
   });
 
-  test('goes on while it cannot be told whose key it is', async () => {
-    const { owner } = await setUp({ keys: [away] });
-    expect(await owner.untilRemembered()).toBe(true);
-  });
-
   test('waits for the namespace in which it is to remember', async () => {
     const { owner, server } = await setUp({ answers: [missing] });
     const remembered = owner.untilRemembered();
@@ -222,13 +194,4 @@ describe('the active process', () => {
     }
     expect([server.asked, levels()]).toEqual([[], [WARN]]);
   });
-});
-
-test.each([
-  ['', undefined, 'the API key belongs to us, but what'],
-  ['Ann', undefined, 'the API key belongs to us (Ann), but what'],
-  ['', undefined, 'start once with --accept-new-owner us. See'],
-  ['', 'others', 'It was started with --accept-new-owner others. See'],
-])('what is said of another owner called "%s", when %s is accepted', (name, accepted, expected) => {
-  expect(refusal('them', { id: 'us', name }, accepted)).toContain(expected);
 });

@@ -1,10 +1,8 @@
 /** In a process of its own: what is loaded stays loaded. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { collectOnce } from '../../src/operator/lean-process.ts';
 
 const run = promisify(execFile);
 const SRC = join(import.meta.dirname, '../../src');
@@ -61,11 +59,4 @@ test('the operator loads none of the classes that it never calls, and stays smal
   expect(whole.generated).toBeGreaterThan(500);
   expect(found.youngMiB).toBeLessThan(whole.youngMiB / 2);
   expect(found.heapMiB).toBeLessThan(whole.heapMiB / 2);
-});
-
-test('what nobody needs once everything is loaded is gone', async () => {
-  const used = (() => new WeakRef({ while: 'loading' }))();
-  await turn();
-  collectOnce();
-  expect(used.deref()).toBeUndefined();
 });

@@ -1,12 +1,9 @@
 /** The life of an operator, as its log, its metrics and its probes tell it; with a real API server and management API. */
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
-import { LabelSelector } from '../../src/operator/kube/label-selector.ts';
-import { WatchCache } from '../../src/operator/kube/watch-cache.ts';
-import { CannotStart } from '../../src/settings/cannot-start.ts';
 import { blockPolicies } from '../e2e/blockade.ts';
 import { ACCOUNT, chartAccount } from '../e2e/chart-account.ts';
-import { eventually, LEASES, manifest, ours, POLICIES, policy, startStack } from '../e2e/stack.ts';
+import { eventually, LEASES, POLICIES, policy, startStack } from '../e2e/stack.ts';
 import { kubectl } from '../harness.ts';
 
 /** Levels of the log. */
@@ -44,29 +41,6 @@ test('an operator says where it serves, which kinds it reconciles, and that it h
   await expect(fetch(`${healthUrl}/healthz`)).rejects.toThrow();
 });
 
-test('an operator shows that it works, and how old its view of the Secrets is', async () => {
-  const operator = await stack.operate();
-  expect(await readyz(operator.healthUrl)).toEqual({ status: 200, text: 'ok\n' });
-  expect(await stack.metric('leader_election_master_status', { name: 'tunnel-operator' })).toBe(1);
-  // In seconds: by a smaller unit it would be so old at once, by a larger one not within the test.
-  const age = () => stack.metric('tunnel_operator_watch_staleness_seconds', { resource: 'secrets' });
-  expect(await age()).toBeLessThan(60);
-  await eventually(async () => expect(await age()).toBeGreaterThan(0.05));
-  expect(await stack.metric('tunnel_operator_watch_forbidden')).toBe(0);
-  const lists = await stack.metric('rest_client_requests_total', { method: 'GET', code: '200' });
-  expect(lists).toBeGreaterThan(allKinds.length);
-  await stack.stopOperator(operator);
-});
-
-test('an operator of a shard knows whose API key it is from the others', async () => {
-  await stack.stopOperator(await stack.operate());
-  said(INFO);
-  const operator = await stack.operate({ shardSelector: LabelSelector.parse('shard=a') });
-  const own = said(INFO).filter(({ resource }) => resource === undefined);
-  expect(own.map(({ msg }) => msg)).toEqual(['serving metrics and probes', 'reconciling']);
-  await stack.stopOperator(operator);
-});
-
 test('an operator that stands by is ready, and says that it does not lead', async () => {
   const settings = { leaderElect: true, leaseMs: 6_000 };
   const leader = await stack.operate({ ...settings, identity: 'leader' });
@@ -98,44 +72,13 @@ test('an operator that stops is not ready, and warns of what it must abort', asy
   await stack.ready(POLICIES, 'under-way');
 });
 
-test('an operator whose port is taken names the setting', async () => {
-  const operator = await stack.operate();
-  const port = Number(new URL(operator.healthUrl ?? '').port);
-  const second = stack.makeOperator({ port });
-  const failure = await second.start().catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(CannotStart);
-  expect(String(failure)).toContain('METRICS_PORT');
-  await stack.stopOperator(second);
-  await stack.stopOperator(operator);
-});
-
-test('an operator that may keep no Lease works without leader election, and says what it cannot notice', async () => {
-  const { namespace } = stack;
-  const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
-    rules.filter(({ resources }) => !resources.includes('leases')),
-  );
-  const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
-  await eventually(async () => expect((await stack.run('auth', 'can-i', 'get', 'leases', as)).stdout).toBe('no\n'));
-  said(INFO);
-  const operator = await stack.operate({ kubeconfig });
-  const warnings = said(WARNING).filter(({ resource }) => resource === undefined);
-  expect(warnings).toEqual([
-    { level: 40, msg: expect.stringMatching(/^cannot remember whose API key this is: .*; a change of its owner/) },
-  ]);
-  await stack.stopOperator(operator);
-});
-
-/** One that waits for the right to list Secrets, and its start. */
-async function withoutSecrets() {
+test('an operator that may not list Secrets does nothing before it may, and says why', async () => {
   const { namespace } = stack;
   const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
     rules.filter(({ resources }) => !resources.includes('secrets')),
   );
   const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
   const mayList = async () => (await stack.run('auth', 'can-i', 'list', 'secrets', as)).stdout;
-  onTestFinished(async () => {
-    await chartAccount(kubectl, namespace, [namespace]);
-  });
   await eventually(async () => expect(await mayList()).toBe('no\n'));
   said(INFO);
   const operator = stack.makeOperator({ kubeconfig });
@@ -146,39 +89,11 @@ async function withoutSecrets() {
     expect(text).toContain('\nSecret: not allowed to list secrets');
     expect(text).toContain('\nReferenceGrant: not listed yet\n');
   });
-  return { operator, started };
-}
-
-test('an operator that may not list Secrets does nothing before it may, and says why', async () => {
-  const { operator, started } = await withoutSecrets();
   expect(await stack.metric('tunnel_operator_watch_forbidden', { resource: 'secrets' })).toBe(1);
   expect(await stack.metric('tunnel_operator_watch_staleness_seconds', { resource: 'secrets' })).toBe(0);
   expect(said(INFO).map(({ msg }) => msg)).not.toContain('reconciling');
-  await chartAccount(kubectl, stack.namespace, [stack.namespace]);
+  await chartAccount(kubectl, namespace, [namespace]);
   await started;
   expect(await readyz(operator.healthUrl)).toEqual({ status: 200, text: 'ok\n' });
-  await stack.stopOperator(operator);
-});
-
-test('an operator that is stopped while it waits for its caches ends its start, too', async () => {
-  const { operator, started } = await withoutSecrets();
-  await Promise.all([stack.stopOperator(operator), started]);
-  expect(said(INFO).map(({ msg }) => msg)).not.toContain('reconciling');
-});
-
-test('before a route serves, an operator makes sure that it knows who may declare modules of it', async () => {
-  const looked = vi.spyOn(WatchCache.prototype, 'catchUp');
-  onTestFinished(() => looked.mockRestore());
-  const operator = await stack.operate();
-  const backendRef = { kind: 'HTTPResponseBackend', name: 'serving' };
-  const route = { edgeRef: { name: 'serving' }, match: '/', matchType: 'path_prefix', backendRef };
-  await stack.apply(
-    manifest({ name: 'HTTPSEdge' }, 'serving', {}),
-    manifest({ name: backendRef.kind }, 'serving', { body: { value: 'x' } }),
-    manifest({ name: 'HTTPSEdgeRoute' }, 'serving', route),
-  );
-  await stack.ready(ours('httpsedgeroutes'), 'serving');
-  const caches = looked.mock.contexts.map((cache) => cache instanceof WatchCache && cache.resource);
-  expect(caches).toEqual(expect.arrayContaining(['referencegrants', 'httpsedgeroutemodules']));
   await stack.stopOperator(operator);
 });

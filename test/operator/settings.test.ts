@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { kubeconfigProblem, operatorSettings } from '../../src/operator/settings.ts';
-import { flagName, readSettings, type Setting } from '../../src/settings/settings.ts';
+import { flagName, readSettings } from '../../src/settings/settings.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'operator-settings-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -34,21 +34,11 @@ test.each<[Flag, string[], string[]]>([
   for (const value of refused) expect(() => read(value)).toThrow(`${FLAGS[name]} is`);
 });
 
-test('what is no label selector is told what one looks like', () => {
-  const { shardSelector } = operatorSettings;
-  expect(() => readSettings({ shardSelector }, { shardSelector: 'a=(' }, {})).toThrow('such as shard=a or shard!=a');
-});
-
 test('an API key that is refused is not told', () => {
   const { apiKey } = operatorSettings;
   const read = () => readSettings({ apiKey }, {}, { TUNNEL_API_KEY: 'not one' });
   expect(read).toThrow('TUNNEL_API_KEY must be printable');
   expect(read).not.toThrow('not one');
-});
-
-test('the only flag that may be repeated is that of the namespaces', () => {
-  const repeatable = Object.entries<Setting>(operatorSettings).filter(([, { isRepeatable }]) => isRepeatable);
-  expect(repeatable.map(([name]) => name)).toEqual(['namespaces']);
 });
 
 const config = (server: string, context = 'c') => `
@@ -82,13 +72,4 @@ test.each<[string, string, RegExp | undefined]>([
     expect(problem).toMatch(expected);
     expect(problem).not.toContain('hidden');
   }
-});
-
-test('a kubeconfig that nobody named is the one that is looked for', async () => {
-  onTestFinished(() => void vi.unstubAllEnvs());
-  vi.stubEnv('KUBECONFIG', undefined);
-  vi.stubEnv('HOME', folder);
-  await mkdir(join(folder, '.kube'));
-  await writeFile(join(folder, '.kube/config'), config('kube'));
-  expect(await kubeconfigProblem(undefined)).toMatch(/^without --kubeconfig, ~\/.kube\/config has a server/);
 });

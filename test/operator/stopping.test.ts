@@ -1,8 +1,5 @@
-/** The end of an operator whose management API keeps it waiting. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
-import { EventRecorder } from '../../src/operator/kube/event-recorder.ts';
 import { LeaderElection } from '../../src/operator/kube/leader-election.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { newId } from '../../src/resources/definition/id.ts';
@@ -76,24 +73,6 @@ async function whoami() {
   return { ours: json(JSON.parse(ours)), others: json(JSON.parse(ours.replaceAll(owner.id, newId(user.prefix)))) };
 }
 
-test('an API key that became another owner’s while it stood by is the end before it begins', async () => {
-  const { ours, others } = await whoami();
-  let isExchanged = false;
-  const api = await answering((response, asked) => (isExchanged ? others : ours)(response, asked));
-  const first = await stack.operate({ leaderElect: true, identity: 'first' });
-  const second = stack.makeOperator({ leaderElect: true, identity: 'second', apiUrl: api.url });
-  const started = second.start();
-  await waitFor('it to stand by', async () => (await fetch(`${second.healthUrl}/readyz`)).ok);
-  isExchanged = true;
-  await stack.stopOperator(first);
-  stack.logs.length = 0;
-  await second.lostLead;
-  await started;
-  expect(stack.logs.join()).not.toContain('"reconciling"');
-  expect(new Set(api.asked.map(({ line }) => line))).toEqual(new Set(['GET /whoami']));
-  await stack.stopOperator(second);
-});
-
 test('an API key that has become another owner’s is the end, and nothing more is sent with it', async () => {
   const { ours, others } = await whoami();
   let isExchanged = false;
@@ -115,24 +94,4 @@ test('an API key that has become another owner’s is the end, and nothing more 
   await operator.lostLead;
   await stack.stopOperator(operator);
   expect([isTold, late]).toEqual([true, []]);
-});
-
-test('no connection to the API is left', async () => {
-  const { operator, api } = await waiting(unknown);
-  expect(await api.connections()).toBeGreaterThan(0);
-  await stack.stopOperator(operator);
-  await expect.poll(api.connections).toBe(0);
-});
-
-test('what it has to say in Events is said before others may lead', async () => {
-  const operator = await stack.operate({ leaderElect: true });
-  const said = Promise.withResolvers<void>();
-  vi.spyOn(EventRecorder.prototype, 'flush').mockReturnValue(said.promise);
-  const release = vi.spyOn(LeaderElection.prototype, 'release');
-  const stopped = stack.stopOperator(operator);
-  await delay(200);
-  expect(release).not.toHaveBeenCalled();
-  said.resolve();
-  await stopped;
-  expect(release).toHaveBeenCalledTimes(1);
 });

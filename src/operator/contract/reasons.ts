@@ -14,7 +14,7 @@ export const REASON = {
   expired: 'Expired',
   /** Synced: after the last reconcile, the remote resource matches the spec. */
   upToDate: 'UpToDate',
-  /** Synced: somebody changed the remote resource, and the change was reverted. */
+  /** Synced: the remote resource was changed behind the operator's back, and the change was reverted. */
   driftCorrected: 'DriftCorrected',
   /** Synced: managementPolicy Observe; nothing is written. */
   observed: 'Observed',
@@ -68,11 +68,11 @@ export const REASON = {
   deletionBlocked: 'DeletionBlocked',
   /** CertificateReady: in use. */
   issued: 'Issued',
-  /** CertificateReady: requested, and not issued yet; perhaps nobody has started on it. */
+  /** CertificateReady: requested but not issued yet; the job may not have started. */
   pending: 'Pending',
   /** CertificateReady: the domain asks for none. */
   notRequested: 'NotRequested',
-  /** DNSConfigured: a domain of the service's own needs no records. */
+  /** DNSConfigured: a domain below the service's own needs no records. */
   notNeeded: 'NotNeeded',
   /** DNSConfigured: the service has found the records. */
   checked: 'Checked',

@@ -3,10 +3,10 @@
 const INTEGER = /^[-+]?(?:0x[0-9a-f]+|0b[01]+|0o?[0-7]+|0|[1-9][0-9]*)$/i;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:e[-+]?[0-9]+)?$/i;
 
-/** What starts like a number, and so is one or a text. */
+/** A scalar that starts like a number is either one or a string. */
 export const MAY_BE_NUMBER = /^(?:[-+]\.?[0-9_]|\.[0-9_]|[0-9])/;
 
-/** The number that the plain scalar stands for; undefined if it is a text. */
+/** The number that the plain scalar stands for; undefined if it is a string. */
 export function yamlNumber(text: string): number | undefined {
   if (!MAY_BE_NUMBER.test(text) || text.startsWith('._')) return undefined;
   const digits = text.replaceAll('_', '');

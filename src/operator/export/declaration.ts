@@ -1,4 +1,4 @@
-/** The spec that declares a resource as it is: the reverse of what a reconcile does. Pure. */
+/** The spec that declares a resource as it is: the reverse of a reconcile. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { requestShape } from '../kinds/spelling.ts';
@@ -18,7 +18,7 @@ export interface Declaration {
 }
 
 export interface DeclarationOptions {
-  /** The name of the Secret with what must not be seen; undefined to have it in the spec as far as the API shows it. */
+  /** The Secret for secret values; undefined to put them into the spec as far as the API shows them. */
   secretName: string | undefined;
   /** The object that has the resource of this id; undefined if none will have it. */
   objectOf(id: string): { kind: string; name: string } | undefined;
@@ -81,12 +81,12 @@ function declared(schema: z.ZodType, shown: unknown, name: string, place: Member
   return shown;
 }
 
-/** The members of zod's schemas are typed as of its core; every schema here is of the classic API. */
+/** Zod types the members of its schemas as core schemas; all of ours are classic ones. */
 const anySchema = z.instanceof(z.ZodType);
 
 function asSource(shown: unknown, name: string, { isSecret, secretName, keys, prefix }: MemberPlace): unknown {
   if (!isSecret || secretName === undefined) return typeof shown === 'string' ? { value: shown } : undefined;
-  // What was never given is not asked for.
+  // Skip values that were never given.
   if (shown === null) return undefined;
   const key = `${prefix}${kebabCase(name)}`;
   keys.add(key);
@@ -97,7 +97,7 @@ const kebabCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${le
 
 /** A Secret by its name alone, if the schema takes one. */
 function fromSecret(schema: z.ZodType, { secretName, keys }: Place): unknown {
-  // What it holds is not shown.
+  // The API does not show its contents.
   const named = { name: secretName ?? 'hidden' };
   const inputs = inputsOf(schema.safeParse(named).data).filter(isSource);
   for (const { input } of inputs) keys.add(input.key);
@@ -132,7 +132,7 @@ function referring(schema: z.ZodType, shown: unknown, options: DeclarationOption
   const target = options.objectOf(id);
   if (!target) return { id };
   const { kind, name } = target;
-  // With several kinds to refer to, a reference says which.
+  // A reference that may have several kinds names its kind.
   return inner.safeParse({ kind, name }).success ? { kind, name } : { name };
 }
 

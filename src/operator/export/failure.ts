@@ -1,4 +1,4 @@
-/** Why a command could not do its work, where that is not its own fault: one line, and no stack trace. */
+/** Turns failures of the API into one line without a stack trace; a bug of the command keeps its own. */
 import { ApiError, ApiUnreachableError } from '../../client/client.ts';
 import { CannotStart } from '../../settings/cannot-start.ts';
 

@@ -19,7 +19,7 @@ export interface Manifest {
 
 export interface Exported {
   readonly manifest: Manifest;
-  /** What is left for the user to do, a line each. */
+  /** Steps left to the user, one line each. */
   readonly remarks: readonly string[];
 }
 
@@ -34,7 +34,7 @@ interface Found {
   resources: Remote[];
 }
 
-/** What has modules, with the name of its object. */
+/** The owner of modules, with the name of its object. */
 interface FoundModules {
   kind: AttachedKind;
   owners: { owner: Remote; name: string }[];
@@ -43,7 +43,7 @@ interface FoundModules {
 export interface ExportOptions {
   kinds: readonly AnyPlainKind[];
   attachedKinds: readonly AttachedKind[];
-  /** Kinds that are not exported, but whose objects must not have the names of those that are. */
+  /** Kinds that are not exported, but share names with those that are. */
   sharingNames: readonly AnyPlainKind[];
   namespace?: string | undefined;
 }
@@ -54,14 +54,14 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
   const refused: { kind: string; reason: string }[] = [];
   const caller = await client.whoami();
   const { api_key: ownKey } = caller;
-  // Lists do not tell the time.
+  // The client exposes no Date header for lists.
   const now = sentAt(caller) ?? new Date();
   const read = async (kind: AnyPlainKind): Promise<Found> => {
     const all: Remote[] = await Array.fromAsync(kind.external(client).all());
     return { kind, resources: all.sort(byAge) };
   };
   const listed = await eachAllowed(kinds, refused, read);
-  // The names are the same whichever kinds are exported, and with whichever key.
+  // Names do not depend on which kinds are exported, or with which key.
   const names = namesOf([...listed, ...(await eachAllowed(sharingNames, [], read))]);
   const found = listed.map(({ kind, resources }): Found => {
     const others = resources.filter(({ id }) => id !== ownKey.id);
@@ -95,7 +95,7 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
         exported(kind, names.get(resource.id)?.name ?? '', resource, { [ANNOTATION.adopt]: resource.id }),
       ),
     ),
-    // Whose modules they are is in their spec.
+    // Their spec names the owner.
     ...modules.flatMap(({ kind, owners }) => owners.map(({ owner, name }) => exported(kind, name, owner))),
   ];
   return { objects, refused };
@@ -121,7 +121,7 @@ async function eachAllowed<Kind extends DerivedKind, Result>(
 
 const someModules = z.object({ modules: z.record(z.string(), z.unknown()) });
 
-/** The objects have the names of those of their owners, whether or not those are exported, too. */
+/** Objects of modules have the names of their owners' objects, even if those are not exported. */
 async function modulesOf(kind: AttachedKind, client: Client): Promise<FoundModules> {
   const all: Remote[] = await Array.fromAsync(kind.owners(client).list());
   const names = objectNames(all.sort(byAge));

@@ -1,6 +1,6 @@
-/** Names of objects for resources, which have none: from what people call them, else from the id. */
+/** Names of objects for resources, taken from a name or description if there is one, else from the id. */
 
-/** The members that people recognise a resource by, the best first. */
+/** Members by which people recognise a resource, best first. */
 const TELLING = ['domain', 'name', 'subject_common_name', 'description'];
 
 const MAX_LENGTH = 50;
@@ -17,7 +17,7 @@ interface Identified {
   readonly id: string;
 }
 
-/** What there is of a kind, the oldest first. */
+/** The resources of a kind, oldest first. */
 interface OfKind {
   readonly kind: { readonly kind: string; readonly delivery?: unknown };
   readonly resources: readonly Identified[];
@@ -36,17 +36,17 @@ export function namesOf(found: readonly OfKind[]): Map<string, { kind: string; n
   );
 }
 
-/** Ids sort by creation; that of a part begins with that of its whole. */
+/** Ids sort by creation; the id of a nested resource begins with its parent's. */
 export const byAge = (a: Identified, b: Identified) => (a.id < b.id ? -1 : 1);
 
-/** Those of different families begin differently. */
+/** Without the prefix of the family. */
 const byAgeAcrossKinds = (a: Identified, b: Identified) => (ageIn(a.id) < ageIn(b.id) ? -1 : 1);
 
 const ageIn = (id: string) => id.slice(id.indexOf('_'));
 
 /**
- * The names of resources, in their order: the oldest comes first, so that it keeps its name when others come that ask for
- * the same. Those have the end of their ids in theirs.
+ * The names of resources, oldest first. The oldest keeps a name that several ask for; the others get the end of their id
+ * appended.
  */
 export function objectNames(resources: readonly Identified[]): Map<string, string> {
   const taken = new Set<string>();
@@ -61,7 +61,7 @@ export function objectNames(resources: readonly Identified[]): Map<string, strin
   );
 }
 
-/** As in RFC 1123; a wildcard is told from the domain that it is below. */
+/** As in RFC 1123; `any-` tells a wildcard from its domain. */
 function slug(text: string): string {
   return text
     .normalize('NFKD')

@@ -10,7 +10,7 @@ import { managedSpec } from '../managed/declaration/spec.ts';
 export interface SpecMember {
   readonly name: string;
   readonly schema: z.ZodType;
-  /** Undefined where no response shows it. */
+  /** Undefined if no response shows it. */
   readonly shown: unknown;
   /** What the resource has if the spec leaves the member out. */
   readonly initial: unknown;
@@ -18,7 +18,7 @@ export interface SpecMember {
   readonly refersTo: 'nothing' | 'one' | 'many';
   /** Whether the text in it must not be seen. */
   readonly isSecret: boolean;
-  /** Of a module: its settings. */
+  /** The settings, if the member is a module. */
   readonly settings?: readonly SpecMember[];
 }
 
@@ -43,7 +43,7 @@ export function specMembers(kind: DerivedKind, remote: Remote): SpecMember[] {
 }
 
 /**
- * Those that an object must have to leave the resource as it is.
+ * The members that an object must have to leave the resource unchanged.
  * @param now by the clock of the API
  */
 export function exportedMembers(kind: DerivedKind, remote: Remote, now: Date): SpecMember[] {
@@ -74,7 +74,7 @@ function moduleMembers({ modules, ownerRef, ...kind }: AttachedKind, owner: Remo
 
 function memberOf(name: string, schema: z.ZodType, given: FamilyField | undefined, remote: object): SpecMember {
   const observed = new Map<string, unknown>(Object.entries(remote));
-  // What the family lacks, a special kind observes under the name of the member.
+  // A special kind observes members that the family lacks under their own names.
   if (!given)
     return { name, schema, shown: observed.get(name), initial: undefined, refersTo: 'nothing', isSecret: false };
   const { field, shownAs } = given;

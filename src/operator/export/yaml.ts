@@ -9,7 +9,7 @@ export function yamlOf({ objects, refused }: Export): string {
 }
 
 function documentOf({ manifest, remarks }: Exported): string {
-  // kubectl reads YAML 1.1, in which `yes` and `1_000` are no strings.
+  // kubectl reads YAML 1.1, in which `yes` and `1_000` are not strings.
   const document = new Document(manifest, { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
   visit(document, {
     Scalar: (_, scalar) => {
@@ -27,10 +27,10 @@ function documentOf({ manifest, remarks }: Exported): string {
 const isReadAlike = (text: string) =>
   !/^\s|[^\S\n]$|\n\n$/m.test(text) && !INVISIBLE.test(text) && yamlNumber(text) === undefined && text !== '=';
 
-/** Control characters, breaks of lines other than \n, blanks other than the space, and what Unicode has no character for. */
+/** Control characters, line breaks other than \n, blanks other than the space, and unassigned code points. */
 const INVISIBLE = /(?![\n ])[\p{C}\p{Z}]/u;
 
-/** With escapes, which stand in double quotes here, for what one cannot see. */
+/** Escapes invisible characters; the text must be in double quotes. */
 function visibly(yaml: string): string {
   return yaml.replaceAll(new RegExp(INVISIBLE, 'gu'), (character) => {
     const code = character.codePointAt(0) ?? 0;

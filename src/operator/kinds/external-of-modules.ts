@@ -39,7 +39,7 @@ export function externalOfModules<Spec extends object>(
   modules: readonly AttachedModule[],
   owners: FamilyCalls<Remote>,
 ): External<Spec, Owner> {
-  if (access === 'owner') throw new Error('who may not see a resource must not take it for gone');
+  if (access === 'owner') throw new Error('a hidden resource must not count as gone');
   const ids = idOf(prefix);
   const settingsOf = (spec: Spec, { member }: AttachedModule) => declared(new Map(Object.entries(spec)).get(member));
   const read = async (found: Remote): Promise<Owner> => {

@@ -1,12 +1,11 @@
 /**
- * Logs an activity that is repeated until it succeeds: what went wrong with its stack once, and one line for every
- * repetition.
+ * Logs the failures of an activity that is retried until it succeeds: the first with its stack, repetitions in one line.
  */
 import type { Logger } from 'pino';
 
 export class FailureLog {
   readonly #log: Logger;
-  /** What has been logged since the last success. */
+  /** Failures logged since the last success. */
   readonly #known = new Set<string>();
 
   constructor(log: Logger) {

@@ -47,7 +47,7 @@ const listResponse = z.looseObject({
   items: z.array(z.unknown()).nullable(),
 });
 
-/** What is not made has no version. */
+/** A dry run returns an object without a resource version. */
 const triedObject = kubeObject.extend({ metadata: objectMeta.extend({ resourceVersion: z.string().default('0') }) });
 
 export class KubeApi {
@@ -92,20 +92,20 @@ export class KubeApi {
     return kubeObject.parse(await this.#call('POST', pathOf(type, { namespace }), { body }));
   }
 
-  /** Has the API server check a create as if it were to make it, without making anything; what it would make. */
+  /** A dry run of a create. Returns the object that the API server would store. */
   async tryCreate(type: ResourceType, body: unknown, namespace?: string): Promise<KubeObject> {
     return triedObject.parse(await this.#call('POST', pathOf(type, { namespace }), { query: dryRun(), body }));
   }
 
-  /** The same of a JSON merge patch. */
+  /** A dry run of a JSON merge patch. */
   async tryPatch(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<KubeObject> {
     const options = { query: dryRun(), body, contentType: MERGE_PATCH };
     return triedObject.parse(await this.#call('PATCH', pathOf(type, { namespace, name }), options));
   }
 
   /**
-   * The same of a server-side apply.
-   * @param by.isForced whether to take over what others have set, instead of being refused
+   * A dry run of a server-side apply.
+   * @param by.isForced whether to take over fields of other managers instead of failing with a conflict
    */
   async tryApply(
     type: ResourceType,
@@ -203,7 +203,7 @@ export class KubeApi {
 
 const MERGE_PATCH = 'application/merge-patch+json';
 
-/** Like kubectl, it refuses unknown fields. https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run */
+/** Rejects unknown fields, like kubectl. https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run */
 const dryRun = () => new URLSearchParams({ dryRun: 'All', fieldValidation: 'Strict' });
 
 /** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches */

@@ -26,7 +26,7 @@ export class KubeCredentials {
     this.#server = server;
   }
 
-  /** @throws Error when closed: what is renewed afterwards would open connections that nobody closes */
+  /** @throws Error when closed: a renewal would open connections that no one closes */
   async get(): Promise<Credentials> {
     this.#assertOpen();
     if (this.#current && this.#renewAt > Date.now()) return this.#current;

@@ -35,7 +35,7 @@ export class KubeError extends Error {
     return this.code === 403 && !this.isNamespaceTerminating;
   }
 
-  /** The namespace is being deleted: nothing is created in it any more. */
+  /** The namespace is being deleted and accepts no new objects. */
   get isNamespaceTerminating(): boolean {
     return this.causes.includes('NamespaceTerminating');
   }
@@ -77,7 +77,7 @@ export function kubeErrorFrom(httpStatus: number, body: string, headers: Headers
   }
 }
 
-/** As in `502 with text/html`: what was answered, without the body itself, which may hold a secret. */
+/** Describes the response, as in `502 with text/html`, without quoting the body, which may hold a secret. */
 export function describeBody(httpStatus: number, body: string, headers: Headers): string {
   if (body === '') return `${httpStatus} without a body`;
   const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];

@@ -21,7 +21,7 @@ export interface KubeTransportOptions {
   /** Timeout of a request other than a watch, in milliseconds. */
   timeoutMs: number;
   metrics?: KubeMetrics;
-  /** Calls that are made for something that has a span get one, too. */
+  /** A call made within a span gets a child span. */
   tracing?: Tracing | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface SendOptions {
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** What client-go counts when there was no response. */
+/** The code under which client-go counts calls without a response. */
 const UNANSWERED = '<error>';
 
 export class KubeTransport {

@@ -31,17 +31,17 @@ export interface LeaderElectionOptions extends LeaseTimes {
   name: string;
   /** Unique to this process. */
   identity: string;
-  /** What the Lease carries while this process holds it: a Lease that was deleted comes back with it. */
+  /** Annotations to write with the Lease, so that a deleted Lease comes back with them. */
   annotations: () => Readonly<Record<string, string>>;
   log: Logger;
 }
 
 export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
-/** For an answer that may have made this process the leader; the Lease ends by itself if it comes later. */
+/** How long a release waits for a pending acquire. If the answer comes later, the Lease just expires. */
 const LONGEST_ACQUIRING_MS = 2_000;
 
-/** What came of a try to take or renew the Lease. */
+/** The result of one attempt to take or renew the Lease. */
 type Attempt = 'held' | 'held by another' | 'failed';
 
 export class LeaderElection {
@@ -70,7 +70,7 @@ export class LeaderElection {
     return this.#leading;
   }
 
-  /** What keeps it from leading until somebody acts. */
+  /** Why it cannot lead until a person acts. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -165,7 +165,7 @@ export class LeaderElection {
     return 'held';
   }
 
-  /** Writes without a look, as long as nobody else has written: half the requests, which an idle operator mostly makes. */
+  /** Renews without reading first, as long as no one else has written. This halves the requests of an idle operator. */
   async #renewUnread(written: KubeObject): Promise<boolean> {
     try {
       await this.#write(written, this.#holding(readLease(written)));

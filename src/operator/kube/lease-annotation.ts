@@ -1,4 +1,4 @@
-/** An annotation of a Lease: what an operator remembers from one process to the next, in an object that it has anyway. */
+/** An annotation of a Lease, in which an operator keeps a value from one process to the next. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoff } from '../../retry/backoff.ts';
 import type { KubeApi } from './kube-api.ts';
@@ -13,7 +13,7 @@ export interface LeaseAnnotationOptions {
   annotation: string;
 }
 
-/** Who loses against others so often has another problem. */
+/** Losing more races than this points to another problem. */
 const MOST_ATTEMPTS = 5;
 const PAUSE = { firstMs: 20, longestMs: 1_000 };
 
@@ -52,7 +52,7 @@ export class LeaseAnnotation {
         else await this.#create(value);
         return;
       } catch (error) {
-        // The holder renews every few seconds; only of a Lease that was there, a 404 says that somebody deleted it.
+        // The holder renews every few seconds. A 404 is a race only if the Lease existed just now.
         const isRace = error instanceof KubeError && (error.isConflict || (lease !== undefined && error.isNotFound));
         if (!isRace || attempt === MOST_ATTEMPTS) throw error;
       }

@@ -1,4 +1,4 @@
-/** Why a Lease cannot be kept until somebody acts. */
+/** Why a Lease cannot be kept until a person acts. */
 import { KubeError } from './kube-error.ts';
 
 /** @returns what to do, in a sentence; undefined if trying again may help */

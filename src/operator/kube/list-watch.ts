@@ -19,7 +19,7 @@ import type { KubeMetrics } from './metrics.ts';
 
 /** Takes what was learnt. */
 export interface ObjectSink {
-  /** What to keep of an object of a list until the list is complete: nothing, or one. */
+  /** What to keep of a listed object until the list is complete: nothing, or one object. */
   kept(listed: KubeObject): KubeObject[];
   /** The list is complete. */
   listed(objects: KubeObject[], version: string): void;
@@ -43,7 +43,7 @@ export interface ListWatchOptions {
   metrics: KubeMetrics;
 }
 
-/** Why a cache cannot be filled until somebody acts. Retrying goes on, and notices when it has been done. */
+/** Why a cache cannot be filled until a person acts. Retries continue, and end the obstacle once it is fixed. */
 export interface Obstacle {
   /** `missing`: the API server does not serve the resource; `forbidden`: the permission is missing. */
   kind: 'missing' | 'forbidden';
@@ -56,7 +56,7 @@ const WATCH_SECONDS = { shortest: 240, longest: 480 };
 /** In a row; more is a failure. After a CustomResourceDefinition was changed, its watches are throttled for a second. */
 const TOLERATED_THROTTLES = 3;
 const RETRY = { firstMs: 200, longestMs: 30_000 };
-/** However long the server, or a proxy before it, asks for: the cluster is changed meanwhile. */
+/** Upper bound for a Retry-After of the server or a proxy: the cluster changes meanwhile. */
 const LONGEST_PAUSE_MS = 60_000;
 
 export class ListWatch {
@@ -99,7 +99,7 @@ export class ListWatch {
     return this.#lastHeard === 0 ? undefined : this.#lastHeard;
   }
 
-  /** What keeps it from its work until somebody acts. */
+  /** Why it cannot work until a person acts. */
   get obstacle(): Obstacle | undefined {
     return this.#obstacle;
   }
@@ -109,7 +109,8 @@ export class ListWatch {
   }
 
   /**
-   * Hands on what the namespace has now, however late the watch is. What the cluster does not have, says the watch, too, has no objects.
+   * Passes on every current object of the namespace, even if the watch lags. A resource that the watch has found missing
+   * has no objects.
    * @throws KubeError, KubeUnreachableError
    */
   async catchUp(namespace: string): Promise<void> {
@@ -139,7 +140,7 @@ export class ListWatch {
         if (this.#stop.signal.aborted) break;
         failures = this.#lastHeard > heardBefore ? 1 : failures + 1;
         const phase = this.#version === undefined ? 'list' : 'watch';
-        // Of a resource that is served again, everything may have changed.
+        // A resource that is served again may have changed completely.
         if (error instanceof KubeError && (error.isExpired || error.isNotFound)) this.#version = undefined;
         this.#count(`${phase}-failed`);
         if (error instanceof KubeError) retryAfterMs = Math.min(error.retryAfterMs ?? 0, LONGEST_PAUSE_MS);
@@ -221,7 +222,7 @@ export class ListWatch {
     const { log, type, namespace } = this.#options;
     const about = { resource: type.plural, namespace };
     if (isKnown) log.debug({ err, ...about }, obstacle.message);
-    // The answer, a 404 in plain text, would only mislead.
+    // The response, a 404 in plain text, would only mislead.
     else if (obstacle.kind === 'missing') log.warn(about, obstacle.message);
     else log.error({ err, ...about }, obstacle.message);
   }

@@ -60,7 +60,7 @@ export class ObjectStore {
     const key = keyOf(object);
     const known = this.#objects.get(key);
     if (!known || known.metadata.uid !== object.metadata.uid) {
-      // The answer to an earlier read of it may be on its way.
+      // The response to an earlier read of it may still be under way.
       const isNews = !known && !this.#tombstones.has(key);
       if (isNews || this.#tombstones.get(key)?.uid === object.metadata.uid) this.#bury(key, object, now);
       return [];

@@ -1,14 +1,14 @@
-/** Work that is the same for everybody who asks for it at the same time, by key. */
+/** Runs work once for all callers that ask for the same key at the same time. */
 interface Run {
   readonly running: Promise<void>;
-  /** Asked for while this one was under way. */
+  /** The run requested while this one was under way. */
   next: Promise<void> | undefined;
 }
 
 export class SharedRuns {
   readonly #runs = new Map<string, Run>();
 
-  /** Resolves when the work was done that began after this call: what is under way may have begun too early. */
+  /** Resolves when a run that began after this call is done: the one under way may have begun too early. */
   run(key: string, work: () => Promise<void>): Promise<void> {
     const known = this.#runs.get(key);
     if (!known) return this.#start(key, work);

@@ -86,7 +86,7 @@ export class WatchCache {
     return heard.includes(undefined) ? undefined : now - Math.min(...heard.map((at) => at ?? now));
   }
 
-  /** What keeps the cache from being filled or kept up to date, if somebody has to act. */
+  /** Why the cache cannot be filled or kept up to date until a person acts. */
   obstacle(): Obstacle | undefined {
     return this.#parts.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
   }

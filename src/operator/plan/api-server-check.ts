@@ -40,7 +40,7 @@ export class ApiServerCheck {
       return await this.#try({ group: GROUP, version: VERSION, plural }, application);
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      // Somebody else has just made it, or wants a moment of rest: no reason to refuse it.
+      // It was created meanwhile, or the server is throttling; neither is a reason to refuse it.
       if ((error.isConflict && isNew(object)) || error.isThrottled) return object;
       if (error.isForbidden && LACKS_RIGHT.test(error.message)) {
         note(`${kind} objects were not checked against the rules of the cluster: ${error.message}`);
@@ -57,7 +57,7 @@ export class ApiServerCheck {
       if (error.isNotFound)
         throw new Blocked(REASON.rejected, `the cluster has no kind ${kind}: install its CustomResourceDefinition`);
       if (error.code < 400 || error.code >= 500 || error.code === 401) throw error;
-      // What to do about it, as kubectl is told, comes in further lines.
+      // Further lines are advice for users of kubectl.
       const [message = ''] = error.message.split('\n');
       throw new Blocked(REASON.rejected, message.replace(/^\S+ "[^"]*" is invalid: /, ''));
     }
@@ -68,16 +68,16 @@ export class ApiServerCheck {
     const { name, namespace = '', uid, resourceVersion, creationTimestamp } = object.metadata;
     if (!isNew(object)) {
       if (manager === undefined) return kube.tryPatch(type, name, body, namespace);
-      // Controllers that apply take over what others have set; kubectl is refused, unless it is told to.
+      // A controller forces its apply; kubectl gets a conflict unless it is told to force.
       return kube.tryApply(type, name, body, namespace, { fieldManager: manager, isForced: manager !== KUBECTL });
     }
     const made = await kube.tryCreate(type, body, namespace);
-    // It has an id that no object will have.
+    // A dry run makes up a UID that no object will have.
     return { ...made, metadata: { ...made.metadata, uid, resourceVersion, creationTimestamp } };
   }
 }
 
-/** As RBAC says it; what a policy refuses reads otherwise. */
+/** The wording of RBAC, which differs from that of an admission policy. */
 const LACKS_RIGHT = / cannot (?:create|patch) resource /;
 
 const NO_NAMESPACE = /^namespaces ".*" not found$/;

@@ -1,8 +1,8 @@
-/** The calls of a plan to one server: some at a time, and none that has yet to begin once the plan has ended. */
+/** Limits the concurrent calls of a plan to one server, and starts none after the plan has ended. */
 import { ApiBudget } from '../controller/api-budget.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 
-/** The server has others to serve. */
+/** Leaves the server capacity for other clients. */
 export const CALLS_AT_A_TIME = 8;
 
 export class BoundedCalls {
@@ -15,7 +15,7 @@ export class BoundedCalls {
       return call();
     });
 
-  /** Otherwise a failed plan would go on to ask about the rest of its objects. */
+  /** Without this, a failed plan would keep calling for its remaining objects. */
   end(): void {
     this.#ended.abort();
     this.#budget.close();

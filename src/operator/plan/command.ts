@@ -27,7 +27,7 @@ export interface PlanConfig {
   kubeTimeoutMs: number;
   /** Files, folders, or `-`. */
   files: readonly string[];
-  /** Of objects that name none. Default: that of the kubeconfig's context. */
+  /** For objects that name none. Defaults to that of the kubeconfig's context. */
   namespace: string | undefined;
   /** Those in which the operator may adopt; undefined for all. */
   adoptNamespaces: readonly string[] | undefined;
@@ -82,7 +82,7 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   });
   try {
     const plans = await planner.planAll();
-    // They come as the servers answer.
+    // Notes arrive in the order in which the servers answer.
     const sorted = [...notes].sort();
     const output = config.output === 'json' ? asJson(plans, sorted) : asText(plans, sorted);
     return { output, exitCode: exitCodeOf(plans) };

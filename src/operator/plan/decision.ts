@@ -26,7 +26,7 @@ import type { Action } from './planned.ts';
 
 export interface Decision {
   action: Action;
-  /** What there is now; undefined if that is not compared. */
+  /** The existing resource; undefined if it is not compared. */
   remote?: Remote;
   /** Default: that of `remote`. */
   id?: string;
@@ -68,7 +68,7 @@ export async function decide(
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
 }
 
-/** As the reconcile adopts. @throws Blocked when that cannot be */
+/** The same checks as adoption in a reconcile. @throws Blocked when it is impossible */
 async function adoption(
   delivery: AnyKind['delivery'],
   external: AnyExternal,
@@ -86,7 +86,7 @@ async function adoption(
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed, reason: 'adopted' };
 }
 
-/** What was requested before there was anything to rotate, is handled by adopting it. */
+/** A rotation requested before there was anything to rotate is settled by the adoption. */
 function withoutRequest({ metadata, ...object }: KubeObject): KubeObject {
   const annotations = { ...metadata.annotations, ...rotationHandled({ metadata }) };
   return { ...object, metadata: { ...metadata, annotations } };
@@ -101,7 +101,7 @@ export async function decideObserved(
 ): Promise<Decision> {
   const observed: Decision = { action: 'none', reason: 'only observed' };
   const owner = isAttached(kind) ? ownerIdIn(kind, spec) : undefined;
-  // An owner that is yet to be created.
+  // The owner does not exist yet.
   if (owner !== undefined && !external.isId(owner)) return observed;
   const id = owner ?? recordedId(object) ?? idToObserve(object);
   if (!external.isId(id)) throw new Blocked(REASON.rejected, `${id}, which is to be observed, is no id of this kind`);
@@ -111,7 +111,7 @@ export async function decideObserved(
 }
 
 /**
- * What is deleted because the object is no longer paused: what it has superseded, and whose time has come meanwhile.
+ * Superseded resources that fell due during a pause, and are deleted now that it ends.
  * @param before the object as it is in the cluster
  */
 export function overdue(before: KubeObject | undefined, object: KubeObject): readonly string[] {
@@ -133,7 +133,7 @@ export async function decideModules(
   const moved = isMoved
     ? { action: 'replace' as const, reason: `spec.${kind.ownerRef} changed: the modules of ${before} are deleted` }
     : undefined;
-  // Of an owner that is yet to be created, nothing is known.
+  // Nothing is known about an owner that does not exist yet.
   if (!external.isId(id)) return moved ?? { action: 'create' };
   const remote = await external.observe(id);
   if (!remote)
@@ -147,7 +147,7 @@ export async function decideModules(
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
 }
 
-/** Of an earlier owner that has none, or is gone, nothing is deleted. */
+/** False for an earlier owner that has no modules or is gone: then nothing is deleted. */
 async function hasModules(external: AnyExternal, id: string): Promise<boolean> {
   const owner = external.isId(id) ? await external.observe(id) : undefined;
   return owner !== undefined && !hasNoModules(owner);
@@ -155,14 +155,14 @@ async function hasModules(external: AnyExternal, id: string): Promise<boolean> {
 
 const hasNoModules = (owner: Remote) => 'modules' in owner && Object.keys(Object(owner.modules)).length === 0;
 
-/** Of what the object has already: the annotations may be those of an old manifest, or of another object. */
+/** The id of its resource. The status wins: annotations may come from an old manifest or from another object. */
 function recordedId(object: KubeObject): string | undefined {
   const shown = shownIdentity(object)?.externalId;
   const { externalId, retiring } = readIdentity(object);
   return shown === undefined || retiring.some(({ id }) => id === shown) ? externalId : shown;
 }
 
-/** Whether what its annotations name was made for the object, or is known to its status, as its reconcile finds it. */
+/** Whether the resource that its annotations name was created for the object or is in its status, as in a reconcile. */
 export async function namesOnlyItsOwn(external: Pick<AnyExternal, 'scope'>, object: KubeObject): Promise<boolean> {
   const [recorded, shown] = [readIdentity(object), shownIdentity(object)];
   if (namesOnlyOwn(recorded, shown, NOTHING_CREATED)) return true;

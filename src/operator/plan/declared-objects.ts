@@ -36,7 +36,7 @@ export class DeclaredObjects {
     return this.#manifests.get(keyOf(name, group))?.at(-1)?.document;
   }
 
-  /** Where the files contradict each other: which of it is meant, nobody can tell. Undefined if they do not. */
+  /** Where the files contradict each other about the object; undefined if they do not. */
   contradiction(name: ObjectName, group: string = GROUP): string | undefined {
     const [first, ...others] = this.#manifests.get(keyOf(name, group)) ?? [];
     if (!first || others.every((other) => isSame(first.document, other.document))) return undefined;
@@ -47,10 +47,10 @@ export class DeclaredObjects {
 /** Kinds of several groups may have one name. */
 const keyOf = ({ kind, namespace, name }: ObjectName, group: string) => `${group}/${kind}/${namespace}/${name}`;
 
-/** That of the core is empty. */
+/** The core group is the empty string. */
 export const groupOf = ({ apiVersion }: ManifestDocument) => apiVersion.replace(/\/?[^/]*$/, '');
 
-/** Of two documents with one name: only one may say in which namespace that is. */
+/** Compares two documents of one object, of which only one may name the namespace. */
 const isSame = (one: ManifestDocument, other: ManifestDocument) =>
   isDeepStrictEqual(withoutNamespace(one), withoutNamespace(other));
 

@@ -1,4 +1,4 @@
-/** The cluster as it would be with the files applied. It is only read. */
+/** The cluster as it would be with the files applied. Never writes to it. */
 import { z } from 'zod';
 import { GROUP, VERSION } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
@@ -22,7 +22,7 @@ const CORE: Readonly<Record<Source['kind'], ResourceType>> = {
 export class DesiredCluster {
   readonly #kube: Pick<KubeApi, 'find' | 'list'>;
   readonly #declared: DeclaredObjects;
-  /** One view of every object, and one call. */
+  /** Each object is read once, so that the whole plan sees one version of it. */
   readonly #found = new Map<string, Promise<KubeObject | undefined>>();
   #grants: Promise<readonly KubeObject[]> | undefined;
 
@@ -59,7 +59,7 @@ export class DesiredCluster {
     return applicationOf(document, await this.find(declared, name), name.namespace);
   }
 
-  /** Those of the kind that there are, with what the files say about them. @throws KubeError, KubeUnreachableError */
+  /** The existing objects of the kind, with the files applied to them. @throws KubeError, KubeUnreachableError */
   async existing({ kind, plural }: Pick<AnyKind, 'kind' | 'plural'>): Promise<readonly KubeObject[]> {
     const { items } = await this.#kube.list({ group: GROUP, version: VERSION, plural });
     return items.map((object) => {
@@ -69,7 +69,7 @@ export class DesiredCluster {
     });
   }
 
-  /** The same, and those that only the files have. */
+  /** The same, and the objects that exist only in the files. */
   async all(kind: Pick<AnyKind, 'kind' | 'plural'>): Promise<readonly KubeObject[]> {
     const documents = this.#declared.all().filter((each) => each.kind === kind.kind && groupOf(each) === GROUP);
     const [existing, declared] = await Promise.all([
@@ -99,7 +99,7 @@ export class DesiredCluster {
       if (contradiction !== undefined)
         throw unresolved(REASON.sourceInvalid, path, `${kind} ${namespace}/${name} is ${contradiction}`);
       const document = this.#declared.document({ kind, namespace, name }, CORE[kind].group);
-      // Of what the files have, only what they lack is looked for in the cluster.
+      // Ask the cluster only for keys that the files lack.
       const existing = hasText(document, source) ? undefined : await this.#find(CORE[kind], name, namespace);
       const object = document ? applicationOf(withData(document), existing, namespace).object : existing;
       if (!object) throw missingSource(source, namespace, path);
@@ -142,7 +142,7 @@ export interface Application {
   readonly object: KubeObject;
   /** What is sent. */
   readonly body: unknown;
-  /** Who applies it on the server; undefined for whoever merges it himself. */
+  /** The field manager of a server-side apply; undefined for a client-side merge. */
   readonly manager: string | undefined;
 }
 
@@ -151,7 +151,7 @@ function applicationOf(
   existing: KubeObject | undefined,
   namespace: string,
 ): Application {
-  // Without annotations, kubectl still removes only its own.
+  // Even if the file has no annotations, kubectl removes those that it applied before.
   const metadata = { ...document.metadata, namespace, annotations: document.metadata.annotations ?? {} };
   const file = { ...document, metadata };
   const before = existing ? appliedBefore(existing) : NEVER_APPLIED;
@@ -164,7 +164,7 @@ function applicationOf(
   return { object: object.data, body: existing && manager === undefined ? patch : file, manager };
 }
 
-/** As the file makes it. Of what is no object, nothing is applied: then it is as it was. */
+/** The object with the file applied, or unchanged if the file is not a valid object. */
 function appliedIfObject<Existing extends KubeObject | undefined>(
   document: ManifestDocument,
   existing: Existing,

@@ -9,7 +9,7 @@ export interface Difference {
   readonly after: unknown;
 }
 
-/** @param listKeys by which member the elements of a list are told apart, by the path of the list */
+/** @param listKeys the member that identifies the elements of a list, by the path of the list */
 export function differences(
   path: string,
   before: unknown,
@@ -18,14 +18,14 @@ export function differences(
 ): Difference[] {
   if (isDeepStrictEqual(before, after)) return [];
   const [old, now] = [membersOf(before, listKeys[path]), membersOf(after, listKeys[path])];
-  // What is empty has no members to show.
+  // An empty value has no members to show.
   if (!old || !now || (old.size === 0 && now.size === 0)) return [{ path, before, after }];
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((key) =>
     differences(`${path}${key}`, old.get(key), now.get(key), listKeys),
   );
 }
 
-/** The members by the end of their paths; undefined for what is compared as a whole. */
+/** The members by the last step of their paths; undefined for a value that is compared as a whole. */
 function membersOf(value: unknown, listKey: string | undefined): Map<string, unknown> | undefined {
   if (value === undefined) return new Map();
   if (Array.isArray(value)) {

@@ -1,4 +1,4 @@
-/** Steps that the objects of one kind take in the order of the files, while the rest of their planning overlaps. */
+/** Runs one step of planning in the order of the files for each kind, while the other steps overlap. */
 
 export interface Turn {
   /** Resolves when all objects of the kind that come earlier have taken the step, or will not take it. */

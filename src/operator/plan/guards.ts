@@ -1,4 +1,4 @@
-/** What waits for modules that others declare, as with a route: without them it would serve everybody. */
+/** Holds a route back from its backend until the modules declared for it are set: without them it would serve everyone. */
 import { z } from 'zod';
 import { type DerivedKind, isAttached } from '../export/spec-members.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
@@ -16,7 +16,7 @@ export interface GuardsOptions {
   kinds: readonly DerivedKind[];
   /** The objects of the kind, in the cluster and in the files, with the files applied. */
   all(kind: DerivedKind): Promise<readonly KubeObject[]>;
-  /** Undefined for what the files do not have. */
+  /** Undefined for an object that is not in the files. */
   planOf(name: ObjectName): Promise<Planned> | undefined;
   /** The ReferenceGrants of files and cluster. */
   grants(): Promise<readonly KubeObject[]>;
@@ -26,13 +26,13 @@ export interface GuardsOptions {
 export interface Guarded {
   readonly kind: DerivedKind;
   readonly spec: ManagedSpec;
-  /** Undefined before there is one. */
+  /** Undefined until it exists. */
   readonly remote: Remote | undefined;
 }
 
 interface Guard {
   readonly modules: readonly string[];
-  /** Whether its reconcile will set them, if they are not there. */
+  /** Whether its reconcile will set the missing modules. */
   readonly willSet: boolean;
 }
 
@@ -47,7 +47,7 @@ export class Guards {
     this.#options = options;
   }
 
-  /** The plan without what waits. */
+  /** The plan without the members that wait. */
   async heldBack(planned: Planned, { kind, spec, remote }: Guarded): Promise<Planned> {
     const members = kind.unserved?.(spec, remote) ?? [];
     if (members.length === 0) return planned;
@@ -83,7 +83,7 @@ export class Guards {
     if (!('family' in owner) || kind.ownerFamily.name !== owner.family.name) return [];
     const objects = (await this.#all(kind)).filter((object) => !isDeleting(object));
     const guards = objects.map(async (object): Promise<Guard[]> => {
-      // What is refused guards, too.
+      // Modules with an invalid spec still guard the route.
       const spec: ManagedSpec = kind.readMembers(object.spec);
       const { namespace = '', name: own } = object.metadata;
       const isMeant = inputsOf(spec)
@@ -93,14 +93,14 @@ export class Guards {
       if (!isMeant || modules.length === 0) return [];
       if (!(await this.#mayRefer({ kind: kind.kind, namespace }, name))) return [];
       const plan = await this.#options.planOf({ kind: kind.kind, namespace, name: own });
-      // One that has not set them until now, though it could, is kept from it.
+      // An object that could have set them by now and has not is being kept from it.
       const willSet = !isPaused(object) && (plan ? plan.action !== 'blocked' : isNew);
       return [{ modules, willSet }];
     });
     return (await Promise.all(guards)).flat();
   }
 
-  /** Modules of those that may not refer to it, keep it from nothing. */
+  /** Modules declared by objects that may not refer to the route do not hold it back. */
   async #mayRefer(from: Pick<ObjectName, 'kind' | 'namespace'>, to: ObjectName): Promise<boolean> {
     if (from.namespace === to.namespace) return true;
     const grants = await this.#options.grants();

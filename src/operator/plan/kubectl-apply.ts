@@ -1,6 +1,6 @@
 /**
- * What `kubectl apply` makes of an object: it sets what the file has, removes what it has applied before and the file has
- * no more, and leaves what others have set. Pure. https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/
+ * What `kubectl apply` makes of an object: it sets the members of the file, removes those that it applied before and that
+ * have left the file, and keeps those set by others. Pure. https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/
  */
 import { z } from 'zod';
 import { annotation, type KubeObject, LAST_APPLIED } from '../kube/kube-object.ts';
@@ -9,11 +9,11 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** What was applied before. */
 export interface Applied {
-  /** By name; what is within a list is not told apart. */
+  /** By name; a list counts as a whole. */
   readonly members: Members;
-  /** What has other owners, too, and so is not removed. */
+  /** Members that have another owner as well, and so are not removed. */
   readonly owned: readonly Members[];
-  /** Who applies, of what was applied on the server. */
+  /** The field manager of a server-side apply. */
   readonly manager: string | undefined;
 }
 
@@ -32,10 +32,10 @@ const managedFields = z
   )
   .catch([]);
 
-/** The manager of what `kubectl apply --server-side` sets. */
+/** The field manager of `kubectl apply --server-side`. */
 export const KUBECTL = 'kubectl';
 
-/** As the object itself tells it: an annotation of kubectl, or what the API server knows of who has set what. */
+/** Read from the object itself: the annotation of kubectl, or the managed fields of the API server. */
 export function appliedBefore(object: KubeObject): Applied {
   const text = annotation(object, LAST_APPLIED);
   if (text !== undefined) return { ...NEVER_APPLIED, members: membersIn(text) };
@@ -65,7 +65,7 @@ function namesIn(fields: unknown): Members {
   return Object.fromEntries(named.map(([name, within]) => [name.slice(2), namesIn(within)]));
 }
 
-/** What is sent: a JSON merge patch (RFC 7386). As kubectl has it, null in a file is nothing. */
+/** The JSON merge patch (RFC 7386) to send. Like kubectl, treats null in a file as absent. */
 export function applyPatch(file: object, { members: before, owned, manager }: Applied): Members {
   const given = Object.entries(file).filter(([, value]) => value !== null && value !== undefined);
   const set = given.map(([name, value]) => {
@@ -88,7 +88,7 @@ const withinOf = (all: Members, name: string): Members => {
   return isRecord(value) ? value : {};
 };
 
-/** What the patch makes of it. */
+/** The object with the patch applied. */
 export function patched(target: unknown, patch: Members): Members {
   const all = new Map(Object.entries(isRecord(target) ? target : {}));
   for (const [name, value] of Object.entries(patch)) {

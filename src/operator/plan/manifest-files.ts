@@ -36,7 +36,7 @@ export interface Manifest {
 
 const list = z.looseObject({ kind: z.string().endsWith('List'), items: z.array(z.unknown()) });
 
-/** Before the tags of YAML 1.1, which have numbers of their own. */
+/** Takes precedence over the tags of YAML 1.1, which define numbers differently. */
 const number: ScalarTag = {
   tag: 'tag:yaml.org,2002:float',
   default: true,
@@ -44,7 +44,7 @@ const number: ScalarTag = {
   resolve: (text) => yamlNumber(text) ?? text,
 };
 
-/** As kubectl reads YAML: as 1.1 has it, with `no`, 0777 and `<<`, but 2030-01-01 and 12:30 are texts. */
+/** YAML as kubectl reads it: version 1.1, with `no`, 0777 and `<<`, except that 2030-01-01 and 12:30 are strings. */
 const AS_KUBECTL: ParseOptions & DocumentOptions & SchemaOptions = {
   version: '1.1',
   customTags: (tags) => [number, ...tags.filter((tag) => typeof tag === 'string' || !readsTime(tag))],
@@ -88,11 +88,11 @@ async function documentsIn(file: string): Promise<Manifest[]> {
   });
 }
 
-/** Aliases and merges are followed only now. */
+/** Resolves aliases and merge keys. */
 function contentOf(parsed: Pick<Document.Parsed, 'toJS'>, where: string): unknown {
   try {
     const content: unknown = parsed.toJS();
-    // Throws for an alias within what it stands for, as kubectl refuses it.
+    // Throws for an alias inside its own anchor; kubectl refuses it as well.
     JSON.stringify(content);
     return content;
   } catch (error) {
@@ -101,7 +101,7 @@ function contentOf(parsed: Pick<Document.Parsed, 'toJS'>, where: string): unknow
   }
 }
 
-/** Nothing for an empty document, and the items of a List. */
+/** Returns the items of a List, and nothing for an empty document. */
 function flattened(value: unknown, where: string): Manifest[] {
   if (value === null || value === undefined) return [];
   const items = list.safeParse(value).data?.items;

@@ -20,7 +20,7 @@ export class NamedResources {
   }
 
   /**
-   * @param current what the object changes and does not replace: what that refers to already, it may go on referring to
+   * @param current the resource that the object updates in place; it may keep references that it already has
    * @throws Blocked naming the members whose resources do not exist
    */
   async mustExist({ spec }: KubeObject, current: Remote | undefined): Promise<void> {
@@ -45,11 +45,11 @@ export class NamedResources {
       const external = kind.external(this.#client);
       if (external.isId(id)) return this.#isThere(kind.calls(this.#client).get(id));
     }
-    // The API refuses what is no id of anything.
+    // The API refuses text that is not an id.
     return true;
   }
 
-  /** What the API key may not see, may exist. */
+  /** A resource that the API key may not see may exist. */
   async #isThere(call: Promise<unknown>): Promise<boolean> {
     try {
       if ((await ifExists(call)) !== undefined) return true;

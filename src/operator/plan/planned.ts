@@ -4,14 +4,14 @@ import type { Difference } from './differences.ts';
 
 export type Action = 'create' | 'change' | 'replace' | 'none' | 'blocked';
 
-/** Of a secret, only that it changes. */
+/** For a secret: only the fact that it changes. */
 export type PlannedChange = Difference | { readonly path: string; readonly isSecret: true };
 
 export interface Planned extends ObjectName {
   readonly action: Action;
   /** Of the resource as it is; undefined if there is none. */
   readonly id?: string | undefined;
-  /** Why it is replaced or blocked, or what else to know. */
+  /** Why it is replaced or blocked, or another remark. */
   readonly reason?: string | undefined;
   readonly changes: readonly PlannedChange[];
 }

@@ -43,10 +43,10 @@ export interface PlannerOptions {
   mayHandOutUserRights: boolean;
 }
 
-/** Those of one object. */
+/** The turns of one object. */
 interface Turns {
   readonly claiming: Turn;
-  /** Of all kinds that deliver into Secrets, since these may be the same. None of them refers to another. */
+  /** Shared by all kinds that deliver into Secrets, since two may name one Secret. No such kind refers to another. */
   readonly delivering: Turn | undefined;
 }
 
@@ -60,7 +60,7 @@ export class Planner {
   readonly #resolution: Resolution;
   readonly #guards: Guards;
   readonly #guarded = new Map<ManifestDocument, Guarded>();
-  /** What else goes, whatever waits. */
+  /** What else is deleted, even if the rest waits. */
   readonly #deleted = new Map<ManifestDocument, readonly string[]>();
 
   constructor(options: PlannerOptions) {
@@ -78,7 +78,7 @@ export class Planner {
   }
 
   /**
-   * Plans all at once; each waits for those that it refers to.
+   * Plans all objects concurrently; each waits for those that it refers to.
    * @returns the plans in the order of the files
    * @throws ApiError, KubeError and the like
    */
@@ -90,7 +90,7 @@ export class Planner {
     return Promise.all([...this.#plans].map(([document, plan]) => this.#heldBack(document, plan)));
   }
 
-  /** Who waits for whom else, is known at the end. */
+  /** Runs last, when the plans of all objects are known: some wait for others. */
   async #heldBack(document: ManifestDocument, plan: Promise<Planned>): Promise<Planned> {
     const guarded = this.#guarded.get(document);
     const planned = guarded ? await this.#guards.heldBack(await plan, guarded) : await plan;
@@ -129,7 +129,7 @@ export class Planner {
     const application = await this.#cluster.applied(kind, document);
     if (isDeleting(application.object)) throw new Blocked(REASON.rejected, 'the object is being deleted');
     if (!isPaused(application.object)) {
-      // Says it in terms of the file; what it cannot know, the API server does.
+      // These messages use the terms of the file; the API server checks the rest.
       mustKnowMembers(kind, document.spec);
       readSpec(kind.spec, application.object);
     }
@@ -150,7 +150,7 @@ export class Planner {
       return { ...name, ...decision, changes: [] };
     }
     requireHandOutGrant(kind, declared, this.#options.mayHandOutUserRights);
-    // Of new objects that claim the same, the first in the files has it, whichever is answered first.
+    // If several new objects claim one resource, the first in the files gets it, in whatever order the servers answer.
     await claiming.comes;
     await this.#options.rivals.mustHaveNone(kind, external, object, resolved.spec);
     claiming.end();
@@ -187,17 +187,17 @@ export class Planner {
   }
 }
 
-/** The others may be what ours refer to. */
+/** Others may be targets of references. */
 const isOurs = ({ apiVersion }: ManifestDocument) => apiVersion.startsWith(`${GROUP}/`);
 
-/** @param deleted what else goes */
+/** @param deleted ids that are deleted as well */
 function withDeleted(planned: Planned, deleted: readonly string[]): Planned {
   if (deleted.length === 0) return planned;
   const reasons = [planned.reason ?? [], deleted.map((id) => `${id}, which is superseded, is deleted`)].flat();
   return { ...planned, action: planned.action === 'none' ? 'change' : planned.action, reason: reasons.join('; ') };
 }
 
-/** Why one object cannot be planned, where that says nothing about the others. */
+/** Why this object cannot be planned, for failures that do not affect the others. */
 function blockingReason(error: unknown): string | undefined {
   if (error instanceof Blocked) return error.message;
   if (error instanceof KubeError && error.isForbidden) return `could not be looked at: ${error.message}`;

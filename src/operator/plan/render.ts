@@ -55,7 +55,7 @@ function lineOf(change: PlannedChange, action: Action): string {
 
 const MAX_LENGTH = 160;
 
-/** Whatever it holds. */
+/** Any value, shortened to fit a line. */
 function inOneLine(value: unknown): string {
   if (value === undefined) return '(none)';
   const text = JSON.stringify(value);

@@ -25,7 +25,7 @@ export interface ResolutionOptions {
   kinds: ReadonlyMap<string, DerivedKind>;
   declared: DeclaredObjects;
   cluster: DesiredCluster;
-  /** Undefined for what the files do not have. */
+  /** Undefined for an object that is not in the files. */
   planOf(name: ObjectName): Promise<Planned> | undefined;
 }
 
@@ -48,7 +48,7 @@ export class Resolution {
       index: new ReferenceIndex(),
       sources: { reader: (from) => recording(cluster.reader(from), texts), versionOf: () => undefined },
       grants: new Map(grants.entries()),
-      // Nothing is compared with what was sent before: the API itself is asked.
+      // No digests of earlier texts: the plan compares with the API itself.
       digest: () => '',
     });
     const stores = new Map<string, ObjectStore>();
@@ -85,7 +85,7 @@ export class Resolution {
 
 type Reader = ReturnType<DesiredCluster['reader']>;
 
-/** The same reader; what it reads is also stored, by path. */
+/** The same reader, which also records each text by its path. */
 function recording(read: Reader, texts: Map<string, string>): Reader {
   return async (source, path) => {
     const found = await read(source, path);
@@ -94,7 +94,7 @@ function recording(read: Reader, texts: Map<string, string>): Reader {
   };
 }
 
-/** Undefined while that is not known. */
+/** Undefined while the id is unknown. */
 function idAfter({ action, id, kind, namespace, name }: Planned): string | undefined {
   const isNew = action === 'create' || action === 'replace';
   return isNew ? `the id of the new ${kind} ${namespace}/${name}` : id;

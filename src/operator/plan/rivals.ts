@@ -22,7 +22,7 @@ export interface RivalsOptions {
 interface Claimants {
   readonly store: ObjectStore;
   readonly claims: Claims;
-  /** Of modules: what those that were asked for refer to, by its id. */
+  /** For modules: what the planned objects refer to, by its id. */
   readonly owners: Map<string, string>;
 }
 
@@ -36,7 +36,7 @@ export class Rivals {
   }
 
   /**
-   * Of several objects that are yet to be created, the one that is asked for first is the oldest: ask in their order.
+   * Among objects that do not exist yet, the first one passed counts as the oldest, so call in the order of the files.
    * @throws Blocked when another object keeps this one from what it claims
    */
   async mustHaveNone(
@@ -59,9 +59,9 @@ export class Rivals {
     throw conflictWith(rival, kind.kind, id);
   }
 
-  /** Of one that is paused, and asks for nothing: what its annotations claim is claimed all the same. */
+  /** Records the claim of a paused object: its annotations claim a resource even though nothing is planned for it. */
   async enter(kind: DerivedKind, object: KubeObject): Promise<void> {
-    // What modules claim is recorded by a reconcile.
+    // Modules have no claim before a reconcile records it.
     if (!isNew(object) || isAttached(kind) || !currentClaim(object)) return;
     const { store, claims } = await this.#claimantsOf(kind);
     for (const change of store.put(this.#asCreated(object))) claims.onChange(change);
@@ -76,7 +76,7 @@ export class Rivals {
   async #read(kind: DerivedKind): Promise<Claimants> {
     const store = new ObjectStore();
     const membersOf = (object: KubeObject): ManagedSpec => kind.readMembers(object.spec);
-    // What a claim of modules names is what the spec refers to.
+    // Modules claim the owner that the spec refers to.
     const owners = new Map<string, string>();
     const belongsTo = (other: KubeObject, id: string) => mayBelongTo(ownerIn(kind, other), id, other, owners.get(id));
     const ofKind = { membersOf, isAttached: isAttached(kind), belongsTo };
@@ -99,7 +99,7 @@ function ownerIn(kind: DerivedKind, { spec }: KubeObject): unknown {
   return kind.owner?.givenIn(declared);
 }
 
-/** False if the owner is another one for sure, whatever the annotations still say. */
+/** False only if the owner is certainly another one; the annotations may be out of date. */
 function mayBelongTo(owner: unknown, id: string, { metadata }: KubeObject, wanted: string | undefined): boolean {
   if (!(owner instanceof Reference)) return owner === id;
   return wanted === undefined || targetOf({ input: owner }, metadata.namespace ?? '') === wanted;

@@ -36,7 +36,7 @@ export interface PlannedDelivery {
 
 export class SecretConflicts {
   readonly #options: SecretConflictsOptions;
-  /** Those that the objects of the files will make. */
+  /** Secrets that the objects of the files will create. */
   readonly #toCome = new Map<string, KubeObject>();
 
   constructor(options: SecretConflictsOptions) {
@@ -85,14 +85,14 @@ export class SecretConflicts {
 
 const delivering = z.looseObject({ secret: z.looseObject({ name: z.string().optional(), key: z.string() }) });
 
-/** Undefined if that is yet to be created. */
+/** Undefined if it does not exist yet. */
 function handedNow(handout: Handout, existing: KubeObject, { action, remote }: Decision): Handed | undefined {
   if (!remote || action === 'replace') return undefined;
   const value = valueIn(handout, remote) ?? storedValue(handout, existing, remote.id);
   return value === undefined ? undefined : { id: remote.id, value };
 }
 
-/** As far as it matters to the others: whose it will be. */
+/** Only its owner, which is all that other objects check. */
 function secretToCome(handout: Handout, object: KubeObject, spec: SecretSpec): KubeObject {
   const uid = isNew(object) ? 'yet to be given' : object.metadata.uid;
   const owner = { ...object, metadata: { ...object.metadata, uid } };

@@ -29,7 +29,7 @@ export interface SpecChange {
 
 const record = z.record(z.string(), z.unknown()).catch({});
 
-/** The API server refuses other members, too. @throws Blocked */
+/** Rejects unknown members, as the API server does. @throws Blocked */
 export function mustKnowMembers(kind: DerivedKind, spec: unknown): void {
   const known = new Set([...ownMembers(kind).map(([name]) => name), ...Object.keys(managedSpec)]);
   const unknown = Object.keys(record.parse(spec)).filter((name) => !known.has(name));
@@ -46,7 +46,7 @@ export function changesOf(kind: DerivedKind, change: SpecChange): PlannedChange[
     const path = `spec.${name}`;
     const [member = '', ...settings] = name.split('.');
     const schema = schemas.get(member);
-    // Made of another member, such as the name of a Secret.
+    // Derived from another member, such as the name of a Secret.
     if (!schema) return [{ path, isSecret: true }];
     const [listKey] = z.array(z.string()).catch([]).parse(schema.meta()?.['x-list-map-keys']);
     const listKeys = listKey === undefined ? {} : { [path]: listKey };
@@ -57,7 +57,7 @@ export function changesOf(kind: DerivedKind, change: SpecChange): PlannedChange[
   });
 }
 
-/** Modules differ by setting; of what else is within a member, the member is compared. */
+/** Modules are compared setting by setting, every other member as a whole. */
 function comparedPath(kind: DerivedKind, name: string): string {
   return isAttached(kind) ? name : name.replace(/\..*$/, '');
 }
@@ -65,7 +65,7 @@ function comparedPath(kind: DerivedKind, name: string): string {
 const valueIn = (value: unknown, path: readonly string[]) =>
   path.reduce((within: unknown, name) => new Map(Object.entries(within ?? {})).get(name), value);
 
-/** Whether the path is the other one or leads to something in it, however its members are written. */
+/** Whether the path equals the other or lies within it, in any spelling of the members. */
 function isWithin(path: string, whole: string): boolean {
   const [one, other] = [plain(path), plain(whole)];
   return one === other || one.startsWith(`${other}.`) || one.startsWith(`${other}[`);
@@ -81,7 +81,7 @@ function secretPaths(kind: DerivedKind, { declared, secretBefore }: SpecChange):
   return [...fromSecrets, ...secretBefore, ...members.flatMap((member) => secretsIn(member, `spec.${member.name}`))];
 }
 
-/** Of a secret with members, those are secret that can be taken from a Secret. */
+/** In a secret with members, those that take a source are secret. */
 function secretsIn({ schema, isSecret, settings }: SpecMember, path: string): string[] {
   if (settings) return settings.flatMap((each) => secretsIn(each, `${path}.${each.name}`));
   if (!isSecret) return [];
@@ -97,7 +97,7 @@ function shown({ namespace, declared, texts }: SpecChange): Map<string, unknown>
   return new Map(Object.entries(replaced));
 }
 
-/** The same of the resource as it is. */
+/** The same for the existing resource. */
 function observed(kind: DerivedKind, { namespace, remote, targets }: SpecChange): Map<string, unknown> {
   if (!remote) return new Map();
   const members = specMembers(kind, remote);

@@ -1,11 +1,11 @@
-/** What is read in several calls may change in between. Nothing asks for it again later, as the operator does. */
+/** Retries reads that take several calls and may see a change in between; the operator would just reconcile again. */
 import { REASON } from '../contract/reasons.ts';
 import { Blocked, type External, type Remote, StaleObject } from '../managed/declaration/external.ts';
 import type { ManagedSpec } from '../managed/declaration/spec.ts';
 
 const MOST_ATTEMPTS = 5;
 
-/** The same verbs; `observe` asks again, and throws Blocked for what never holds still. */
+/** The same verbs; `observe` retries, and throws Blocked for a resource that keeps changing. */
 export function observingAgain(external: External<ManagedSpec, Remote>): External<ManagedSpec, Remote> {
   return { ...external, observe: (id) => steadily(() => external.observe(id)) };
 }

@@ -78,24 +78,6 @@ describe('a changed claim', () => {
     remove(object({ name: 'b', version: 3 }));
     expect(await take()).toEqual(['ns/c']);
   });
-
-  test('that a reconcile confirms does too: two may have been reconciled before either was confirmed', async () => {
-    const { take, put } = setUp();
-    put(object({ name: 'a' }, { adopt: 'x' }));
-    put(object({ name: 'b' }, { adopt: 'x' }));
-    await take();
-    put(object({ name: 'b', version: 2, status: { id: 'x', createGeneration: 1 } }, { adopt: 'x' }));
-    expect(await take()).toEqual(['ns/a']);
-  });
-
-  test('that is no change leaves all alone', async () => {
-    const { take, put } = setUp();
-    put(object({ name: 'a' }, { externalId: 'x' }));
-    put(object({ name: 'b' }, { adopt: 'x' }));
-    await take();
-    put(object({ name: 'a', version: 2, spec: { deletionPolicy: 'Retain' } }, { externalId: 'x' }));
-    expect(await take()).toEqual([]);
-  });
 });
 
 describe('a changed Secret', () => {

@@ -1,181 +1,198 @@
-/** With a real API server, management API and Secrets; what a reconcile itself does is tested in test/e2e. */
-import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { ANNOTATION } from '../../../src/operator/contract/names.ts';
+/** Controllers of single kinds, with a real API server and management API; what a reconcile does is tested in test/e2e. */
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { Controller } from '../../../src/operator/controller/controller.ts';
+import { attachedKinds, kinds } from '../../../src/operator/kinds/kinds.ts';
+import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
+import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { CREDENTIALS, credential, eventually, POLICIES, policy, SECRETS, startStack } from '../../e2e/stack.ts';
+import { ConnectedKind } from '../../../src/operator/managed/object/connected-kind.ts';
+import { DnsEndpoints } from '../../../src/operator/managed/object/dns-endpoint.ts';
+import type { Inputs } from '../../../src/operator/managed/knowledge/inputs.ts';
+import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
+import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
+import { createMetrics } from '../../../src/operator/metrics.ts';
+import type { Tracing } from '../../../src/tracing/tracing.ts';
+import { eventually, manifest, ours, POLICIES, policy, startStack } from '../../e2e/stack.ts';
+import { kubeconfig } from '../../harness.ts';
 import { startReceiver } from '../../tracing/receiver.ts';
 import { tracingTo } from '../../tracing/tracing.ts';
-import { control } from './controlled.ts';
+import { noInputs } from '../inputs.ts';
 
 const stack = await startStack({ operators: 0, prefix: 'controller' });
 const { namespace, client } = stack;
-/** Longer than it takes until the watch has told what was just written. */
-const settle = () => delay(300);
+const config = await kubeconfig();
 
-describe('a controller', () => {
-  test('reconciles what it finds and what comes, each version once', async () => {
-    await stack.apply(policy('found'));
-    const { controller, metric, reconciles, reconciled, stop } = await control(stack, 'IPPolicy');
-    expect(controller.name).toBe('IPPolicy');
-    const of = { controller: 'IPPolicy' };
-    expect(await metric('tunnel_operator_managed_objects', { kind: 'IPPolicy' })).toBe(1);
-    controller.start();
-    await stack.ready(POLICIES, 'found');
-    await stack.apply(policy('came'));
-    await stack.ready(POLICIES, 'came');
-    await settle();
-    expect(await reconciles()).toBe(2);
-    const { object } = await stack.see(POLICIES, 'came');
-    expect(object).toMatchObject({ kind: 'IPPolicy', apiVersion: 'tunnel-operator.dev/v1alpha1' });
-    expect(await metric('workqueue_adds_total', { name: 'IPPolicy' })).toBeGreaterThanOrEqual(2);
-    expect(await metric('workqueue_depth', { name: 'IPPolicy' })).toBe(0);
-    expect(await metric('controller_runtime_max_concurrent_reconciles', of)).toBe(3);
-    expect(await metric('tunnel_operator_managed_objects', { kind: 'IPPolicy' })).toBe(2);
-    expect(await metric('tunnel_operator_crd_missing', { kind: 'IPPolicy' })).toBe(0);
-    // In seconds: by a smaller unit it would be so old at once, by a larger one not within the test.
-    const age = () => metric('tunnel_operator_watch_staleness_seconds', { resource: 'ippolicies' });
-    expect(await age()).toBeLessThan(60);
-    await eventually(async () => expect(await age()).toBeGreaterThan(0.05));
-    expect(reconciled()).toEqual(new Set([`${namespace}/found`, `${namespace}/came`]));
-    await eventually(async () => expect(await stack.events('came')).toMatchObject([{ type: 'Normal' }]));
+interface Circumstances {
+  /** Instead of its own: what the API server is asked for. */
+  plural?: string;
+  /** Those that it shares with other controllers. */
+  inputs?: Inputs;
+  /** Whether its cache is filled already. */
+  isFilled?: boolean;
+  isOurs?: (object: KubeObject) => boolean;
+  tracing?: Tracing;
+}
 
-    await stop();
-    await stack.apply(policy('too-late'));
-    await settle();
-    expect([await reconciles(), (await stack.see(POLICIES, 'too-late')).ready]).toEqual([2, undefined]);
+async function control(
+  name: string,
+  { plural, inputs = noInputs(), isFilled = true, isOurs = () => true, tracing }: Circumstances = {},
+) {
+  const lines: { msg: string; object?: string }[] = [];
+  const log = pino({ level: 'debug' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const metrics = createMetrics();
+  const silenceMs = 60_000;
+  const kube = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000 });
+  const watching = { namespaces: [namespace], silenceMs, log, metrics: metrics.kube };
+  const secrets = new SecretCache(kube, watching);
+  const declared = [...kinds, ...attachedKinds].find(({ kind }) => kind === name);
+  if (declared === undefined) throw new Error(`no kind is called ${name}`);
+  const access = new SecretAccess(kube, secrets, () => true);
+  const kind = new ConnectedKind({ ...declared, plural: plural ?? declared.plural }, client, access, inputs);
+  const eventRecorder = new EventRecorder(kube, { component: 'tests', instance: 'tests', log, metrics: metrics.kube });
+  const controller = new Controller(kind, {
+    kube,
+    eventRecorder,
+    secrets,
+    dnsEndpoints: new DnsEndpoints(kube, watching),
+    namespaces: [namespace],
+    isOurs,
+    concurrency: 3,
+    resyncMs: 3_600_000,
+    silenceMs,
+    mayAdopt: () => true,
+    mayHandOutUserRights: true,
+    metrics,
+    tracing,
+    log,
   });
-
-  test('reconciles after a restart only what has changed meanwhile, here or in the API', async () => {
-    const first = await control(stack, 'IPPolicy');
-    first.controller.start();
-    await stack.apply(...['same', 'edited', 'gone'].map((name) => policy(name)));
-    for (const name of ['same', 'edited', 'too-late']) await stack.ready(POLICIES, name);
-    const { status } = await stack.ready(POLICIES, 'gone');
-    await settle();
-    await first.stop();
-    await stack.apply(policy('edited', { description: 'new' }));
-    await client.ipPolicies.delete(String(status.id));
-    const { controller, reconciled, compared } = await control(stack, 'IPPolicy');
-    controller.start();
-    await compared();
-    await eventually(async () => {
-      expect((await stack.ready(POLICIES, 'gone')).status.id).not.toBe(status.id);
+  const stop = async () => {
+    await controller.stop();
+    await Promise.all([controller.cache.stop(), secrets.watch.stop(), eventRecorder.flush()]);
+    await kube.close();
+  };
+  onTestFinished(stop);
+  const fill = () => Promise.all([controller.cache.start(), secrets.watch.start()]);
+  if (isFilled) await fill();
+  /** The value of a metric with all these labels. */
+  const metric = async (metricName: string, labels: Record<string, string>) => {
+    controller.readGauges();
+    const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+    const line = (await metrics.registry.metrics())
+      .split('\n')
+      .find((each) => each.startsWith(`${metricName}{`) && wanted.every((label) => each.includes(label)));
+    return line === undefined ? undefined : Number(line.split(' ').at(-1));
+  };
+  const compared = () =>
+    eventually(async () => {
+      expect(await metric('tunnel_operator_resyncs_total', { kind: name, result: 'success' })).toBe(1);
     });
-    await stack.ready(POLICIES, 'edited');
-    await settle();
-    expect(reconciled()).toEqual(new Set([`${namespace}/edited`, `${namespace}/gone`]));
-  });
+  const reconciled = () => lines.filter(({ msg }) => msg === 'reconciled').map(({ object }) => object);
+  return { controller, fill, stop, metric, compared, reconciled };
+}
 
-  test('collects no work before it starts, as while another one leads', async () => {
-    const { id } = await client.ipPolicies.create({ description: 'disputed' });
-    const { controller, metric } = await control(stack, 'IPPolicy');
-    for (const name of ['disputing-a', 'disputing-b', 'disputing-c']) {
-      await stack.apply(policy(name, { deletionPolicy: 'Retain' }, { [ANNOTATION.adopt]: id }));
-    }
-    await settle();
-    expect(await metric('workqueue_depth', { name: 'IPPolicy' })).toBe(0);
-    controller.start();
-    await eventually(async () => {
-      const seen = await Promise.all(['a', 'b', 'c'].map((one) => stack.see(POLICIES, `disputing-${one}`)));
-      expect(seen.map(({ ready }) => ready?.status).sort()).toEqual(['False', 'False', 'True']);
-    });
-  });
+/** Once this has been reconciled, so has what was written before it. */
+async function fence(name: string): Promise<string> {
+  await stack.apply(policy(name));
+  await stack.ready(POLICIES, name);
+  return `${namespace}/${name}`;
+}
 
-  test('hands an id over to another claimant at once', async () => {
-    const { id } = await client.ipPolicies.create({ description: 'shared' });
-    const { controller, metric } = await control(stack, 'IPPolicy');
-    controller.start();
-    const names = ['claimant-a', 'claimant-b'];
-    const claim = { [ANNOTATION.adopt]: id };
-    await stack.apply(...names.map((name) => policy(name, { deletionPolicy: 'Retain' }, claim)));
-    const [loser, winner] = await eventually(async () => {
-      const seen = await Promise.all(names.map((name) => stack.see(POLICIES, name)));
-      expect(seen.map(({ ready }) => ready?.status).sort()).toEqual(['False', 'True']);
-      return seen[0]?.ready?.status === 'False' ? names : names.toReversed();
-    });
-    expect(await metric('controller_runtime_reconcile_errors_total', { controller: 'IPPolicy' })).toBeGreaterThan(0);
-    await stack.remove(POLICIES, String(winner));
-    expect((await stack.ready(POLICIES, String(loser))).status.id).toBe(id);
-  });
+test('a controller reconciles what it finds and what comes, each version once', async () => {
+  await stack.apply(policy('found'));
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const tracing = await tracingTo(receiver);
+  const { controller, metric, compared, reconciled, stop } = await control('IPPolicy', { tracing });
+  const of = { kind: 'IPPolicy' };
+  expect([controller.name, await metric('tunnel_operator_managed_objects', of)]).toEqual(['IPPolicy', 1]);
+  controller.start();
+  await stack.ready(POLICIES, 'found');
+  await stack.apply(policy('came'));
+  await stack.ready(POLICIES, 'came');
+  const last = await fence('last');
+  expect(reconciled()).toEqual([`${namespace}/found`, `${namespace}/came`, last]);
+  const { object } = await stack.see(POLICIES, 'came');
+  expect(object).toMatchObject({ kind: 'IPPolicy', apiVersion: 'tunnel-operator.dev/v1alpha1' });
+  expect(await metric('workqueue_depth', { name: 'IPPolicy' })).toBe(0);
+  expect(await metric('controller_runtime_max_concurrent_reconciles', { controller: 'IPPolicy' })).toBe(3);
+  expect(await metric('tunnel_operator_managed_objects', of)).toBe(3);
+  expect(await metric('tunnel_operator_crd_missing', of)).toBe(0);
+  expect(await metric('tunnel_operator_watch_staleness_seconds', { resource: 'ippolicies' })).toBeLessThan(60);
+  await eventually(async () => expect(await stack.events('came')).toMatchObject([{ type: 'Normal' }]));
+  await compared();
+  await stop();
+  await tracing.stop();
+  const names = receiver.spans.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['reconcile IPPolicy', 'resync IPPolicy']));
+});
 
-  test('looks after the Secrets of its objects, also after a restart', async () => {
-    const first = await control(stack, 'TunnelCredential');
-    first.controller.start();
-    await stack.apply(credential('held'), credential('other'));
-    await Promise.all([stack.ready(CREDENTIALS, 'held'), stack.ready(CREDENTIALS, 'other')]);
-    const restored = () => eventually(async () => expect(await stack.secret('held')).toHaveProperty('token'));
-    await stack.run('delete', 'secret', 'held');
-    await restored();
-    await settle();
-    await first.stop();
-    await stack.run('delete', 'secret', 'held');
-    const { controller, reconciles } = await control(stack, 'TunnelCredential');
-    controller.start();
-    await restored();
-    // Which changes nothing that concerns its object.
-    await stack.run('annotate', 'secret', 'other', 'unrelated=x');
-    await settle();
-    expect([await reconciles(), await stack.find(SECRETS, 'other')]).toEqual([1, expect.anything()]);
+test('after a restart, a controller reconciles only what has changed meanwhile, here or in the API', async () => {
+  const first = await control('IPPolicy');
+  first.controller.start();
+  await stack.apply(...['same', 'edited', 'gone'].map((name) => policy(name)));
+  for (const name of ['same', 'edited']) await stack.ready(POLICIES, name);
+  const { status } = await stack.ready(POLICIES, 'gone');
+  await fence('before-restart');
+  await first.stop();
+  await stack.apply(policy('edited', { description: 'new' }));
+  await client.ipPolicies.delete(String(status.id));
+  const { controller, reconciled, compared } = await control('IPPolicy');
+  controller.start();
+  await compared();
+  await eventually(async () => {
+    expect((await stack.ready(POLICIES, 'gone')).status.id).not.toBe(status.id);
   });
+  await stack.ready(POLICIES, 'edited');
+  const last = await fence('after-restart');
+  expect(new Set(reconciled())).toEqual(new Set([`${namespace}/edited`, `${namespace}/gone`, last]));
+});
 
-  test('leaves the objects alone that are not its own, and does not count them', async () => {
-    await stack.apply(policy('own'), policy('theirs'));
-    const isOurs = ({ metadata }: KubeObject) => metadata.name === 'own';
-    const { controller, metric, reconciled } = await control(stack, 'IPPolicy', { isOurs });
-    controller.start();
-    await stack.ready(POLICIES, 'own');
-    await stack.apply(policy('own', { description: 'new' }), policy('theirs', { description: 'new' }));
-    await stack.ready(POLICIES, 'own');
-    await settle();
-    expect(reconciled()).toEqual(new Set([`${namespace}/own`]));
-    expect(await metric('tunnel_operator_managed_objects', { kind: 'IPPolicy' })).toBe(1);
-  });
+test('a controller leaves the objects alone that are not its own, and does not count them', async () => {
+  await stack.apply(policy('own'), policy('theirs'));
+  const isOurs = ({ metadata }: KubeObject) => ['own', 'own-too'].includes(metadata.name);
+  const { controller, metric, reconciled } = await control('IPPolicy', { isOurs });
+  controller.start();
+  await stack.ready(POLICIES, 'own');
+  await stack.apply(policy('theirs', { description: 'new' }));
+  const last = await fence('own-too');
+  expect(new Set(reconciled())).toEqual(new Set([`${namespace}/own`, last]));
+  expect(await metric('tunnel_operator_managed_objects', { kind: 'IPPolicy' })).toBe(2);
+});
 
-  test('does after a restart what is due by then, and leaves the rest to its time', async () => {
-    const first = await control(stack, 'TunnelCredential');
-    first.controller.start();
-    await stack.apply(
-      credential('due', { rotation: { overlap: '3s' } }),
-      credential('later', { rotation: { overlap: '1h' } }),
-    );
-    const rotated = async (name: string) => {
-      const { id } = (await stack.ready(CREDENTIALS, name)).status;
-      await stack.annotate(CREDENTIALS, name, { [ANNOTATION.rotateRequestedAt]: 'now' });
-      await eventually(async () => expect((await stack.ready(CREDENTIALS, name)).status.id).not.toBe(id));
-      return String(id);
-    };
-    const [later, due] = [await rotated('later'), await rotated('due')];
-    await settle();
-    await first.stop();
-    expect(await stack.remoteIds()).toEqual(expect.arrayContaining([later, due]));
-    const { controller, reconciled } = await control(stack, 'TunnelCredential');
-    controller.start();
-    await eventually(async () => expect(await stack.remoteIds()).not.toContain(due));
-    await settle();
-    expect(reconciled()).toEqual(new Set([`${namespace}/due`]));
-    expect(await stack.remoteIds()).toContain(later);
-  });
+test('a controller whose CustomResourceDefinition is missing says so', async () => {
+  const { controller, metric } = await control('BotUser', { plural: 'nothings' });
+  expect(controller.cache.obstacle()?.kind).toBe('missing');
+  expect(await metric('tunnel_operator_crd_missing', { kind: 'BotUser' })).toBe(1);
+  expect(await metric('tunnel_operator_watch_staleness_seconds', { resource: 'nothings' })).toBe(0);
+});
 
-  test('has a span for each reconcile and each comparison', async () => {
-    const receiver = await startReceiver();
-    onTestFinished(() => receiver.close());
-    const tracing = await tracingTo(receiver);
-    const { controller, compared } = await control(stack, 'IPPolicy', { tracing });
-    await stack.apply(policy('traced'));
-    controller.start();
-    await compared();
-    await stack.ready(POLICIES, 'traced');
-    await settle();
-    await tracing.stop();
-    const names = receiver.spans.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['reconcile IPPolicy', 'resync IPPolicy']));
+test('what refers to a kind that is not listed yet says so, and goes on once it is', async () => {
+  const inputs = noInputs();
+  const edges = await control('HTTPSEdge', { inputs, isFilled: false });
+  const others = await Promise.all(['HTTPSEdgeRoute', 'HTTPResponseBackend'].map((kind) => control(kind, { inputs })));
+  for (const { controller } of others) controller.start();
+  const [ROUTES, EDGES, BACKENDS] = [ours('httpsedgeroutes'), ours('httpsedges'), ours('httpresponsebackends')];
+  onTestFinished(async () => {
+    for (const type of [ROUTES, BACKENDS, EDGES]) await stack.run('delete', type.plural, 'late', '--ignore-not-found');
   });
-
-  test('says that its CustomResourceDefinition is missing', async () => {
-    const { controller, metric } = await control(stack, 'BotUser', { plural: 'nothings' });
-    expect(controller.cache.obstacle()?.kind).toBe('missing');
-    expect(await metric('tunnel_operator_crd_missing', { kind: 'BotUser' })).toBe(1);
-    expect(await metric('tunnel_operator_watch_staleness_seconds', { resource: 'nothings' })).toBe(0);
+  const backendRef = { kind: 'HTTPResponseBackend', name: 'late' };
+  await stack.apply(
+    manifest({ name: 'HTTPSEdge' }, 'late', {}),
+    manifest({ name: 'HTTPResponseBackend' }, 'late', { body: { value: 'x' } }),
+    manifest({ name: 'HTTPSEdgeRoute' }, 'late', {
+      edgeRef: { name: 'late' },
+      match: '/',
+      matchType: 'path_prefix',
+      backendRef,
+    }),
+  );
+  await eventually(async () => {
+    const { ready } = await stack.see(ROUTES, 'late');
+    expect(ready?.message).toMatch(/HTTPSEdge \S+\/late is not known yet: not listed yet$/);
   });
+  await edges.fill();
+  edges.controller.startLate();
+  const { status } = await stack.ready(ROUTES, 'late');
+  expect(String(status.id)).toContain(String((await stack.ready(EDGES, 'late')).status.id));
 });

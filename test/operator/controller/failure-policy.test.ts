@@ -16,12 +16,6 @@ test.each<[string, Failure, Parameters<typeof reactionTo>[1], ReturnType<typeof 
   [
     'somebody was faster: soon again, and nothing to show',
     stale,
-    { failures: 1, stale: 1 },
-    { retry: { quickFirst: true }, isError: false, show: undefined },
-  ],
-  [
-    'somebody was faster, many times, each time with a newer version: still nothing to show',
-    stale,
     { failures: 9, stale: 4 },
     { retry: { quickFirst: true }, isError: false, show: undefined },
   ],
@@ -37,19 +31,12 @@ test.each<[string, Failure, Parameters<typeof reactionTo>[1], ReturnType<typeof 
     { failures: 1, stale: 0 },
     { retry: { longestMs: TEN_MINUTES }, isError: true, show: { ...what, keepReady: false } },
   ],
-  ['passing trouble, once: not shown', transient, { failures: 1, stale: 0 }, { retry: { atLeastMs: 0 }, ...notYet }],
   ['passing trouble, twice: not shown', transient, { failures: 2, stale: 0 }, { retry: { atLeastMs: 0 }, ...notYet }],
   [
     'passing trouble that lasts: shown, but as ready as it was',
     transient,
     { failures: 3, stale: 0 },
     { retry: { atLeastMs: 0 }, isError: true, show: { ...what, keepReady: true } },
-  ],
-  [
-    'the API asks for a pause: not before its end',
-    { ...transient, retryAfterMs: 7_000 },
-    { failures: 1, stale: 0 },
-    { retry: { atLeastMs: 7_000 }, ...notYet },
   ],
   [
     'the API asks for a pause of days: not for that long',

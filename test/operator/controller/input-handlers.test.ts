@@ -2,10 +2,8 @@
 import { expect, test } from 'vitest';
 import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import {
-  EnqueueCrossing,
   EnqueueOwnersOfModules,
   EnqueueReferrers,
-  enqueueAround,
   IndexInputs,
 } from '../../../src/operator/controller/input-handlers.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
@@ -145,13 +143,7 @@ test('whatever changes in what is no object of the operator, is news to all that
 test.each<[string, ObjectChange, string[]]>([
   ['has set them', added(ready), ['Edge/ns/one']],
   ['moves to another resource', updated(ready, route({ status: { id: 'rt_2' } })), ['Edge/ns/one', 'Edge/ns/two']],
-  ['has gone on', updated(ready, route({ status: { id: 'rt_1', more: 1 } })), ['Edge/ns/one']],
   ['is gone', deleted(ready), ['Edge/ns/one']],
-  [
-    'no longer has what it has left',
-    updated(object({ name: 'r' }, { retiring: RETIRING }), object({ name: 'r' })),
-    ['Edge/ns/two'],
-  ],
   [
     'was removed from its resource',
     updated(dying, route({ status: { id: 'rt_1' }, metadata: { ...deleting, finalizers: [] } })),
@@ -164,25 +156,4 @@ test.each<[string, ObjectChange, string[]]>([
   Object.assign(concerned, { rt_1: ['ns/one'], rt_2: ['ns/two'] });
   new EnqueueOwnersOfModules('Edge', inputs).onChange(change);
   expect(queued).toEqual(expected);
-});
-
-test('a grant is news to all that refer into its namespace from another', () => {
-  const { inputs, queued, refer } = setUp();
-  refer(objectKey('Route', 'a', 'r'), objectKey('Edge', 'b', 'e'));
-  refer(objectKey('Route', 'a', 's'), objectKey('Edge', 'c', 'e'));
-  refer(objectKey('Route', 'b', 't'), objectKey('Edge', 'b', 'e'));
-  const handler = new EnqueueCrossing(inputs);
-  handler.onChange(added(object({ name: 'grant', metadata: { namespace: 'b' } })));
-  expect(queued.splice(0)).toEqual(['Route/a/r']);
-  handler.enqueue();
-  expect(queued).toEqual(['Route/a/r', 'Route/a/s']);
-});
-
-test.each(EDGES)('a kind that comes late is news to what refers to it, and to an edge that %s', (_, edge, isQueued) => {
-  const { inputs, queued, routes, refer } = setUp([edge]);
-  routes.put(route());
-  refer(ROUTE, objectKey('Edge', 'ns', 'e'));
-  refer(objectKey('Edge', 'ns', 'f'), objectKey('Route', 'ns', 'missing'));
-  enqueueAround('Route', inputs);
-  expect(queued).toEqual(['Edge/ns/f', ...(isQueued ? ['Edge/ns/e'] : [])]);
 });

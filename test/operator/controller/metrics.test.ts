@@ -30,6 +30,8 @@ test('a queue is described by what waits, and by how long its workers have been 
   expect(await shown('workqueue_longest_running_processor_seconds')).toEqual(['2.5']);
   expect(await shown('workqueue_queue_duration_seconds_sum')).toEqual(['2']);
 
+  queue.addRateLimited('a');
+  expect(await shown('workqueue_retries_total')).toEqual(['1']);
   queue.done('a');
   expect(await shown('workqueue_work_duration_seconds_sum')).toEqual(['2.5']);
   expect(await shown('workqueue_longest_running_processor_seconds')).toEqual(['0.5']);

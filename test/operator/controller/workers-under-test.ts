@@ -12,16 +12,11 @@ import { NO_TERMS } from '../../../src/operator/managed/declaration/spec-terms.t
 import type { ShownFailure } from '../../../src/operator/managed/object/status.ts';
 import { object } from '../objects.ts';
 
-export type Reconcile = WorkersOptions['reconciler']['reconcile'];
-
-interface SetUpOptions extends Partial<Pick<WorkersOptions, 'concurrency' | 'isOurs' | 'tracing'>> {
-  /** Until then, the status that shows a failure is being written. */
-  readonly written?: Promise<void>;
-}
+type SetUpOptions = Partial<Pick<WorkersOptions, 'concurrency' | 'isOurs' | 'tracing'>>;
 
 /** Workers whose reconcile is `reconcile`, for the object `ns/a`. */
-export function setUp(reconcile: Reconcile, options: SetUpOptions = {}) {
-  const { concurrency = 1, isOurs = () => true, tracing, written } = options;
+export function setUp(reconcile: WorkersOptions['reconciler']['reconcile'], options: SetUpOptions = {}) {
+  const { concurrency = 1, isOurs = () => true, tracing } = options;
   const store = new ObjectStore();
   const registry = new Registry();
   const settled = new SettledVersions();
@@ -42,7 +37,6 @@ export function setUp(reconcile: Reconcile, options: SetUpOptions = {}) {
       reconcile,
       async recordFailure(_, failure) {
         shown.push(failure);
-        await written;
         return object({ version: 9 });
       },
     },

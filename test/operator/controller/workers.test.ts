@@ -1,7 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { StaleObject } from '../../../src/operator/managed/declaration/external.ts';
 import { object } from '../objects.ts';
 import { done, OF_KIND, setUp } from './workers-under-test.ts';
 
@@ -33,20 +33,6 @@ describe('an object of another process', () => {
     for (const change of store.put(ours(3, 'no'))) workers.onChange(change);
     expect([settled.covers(ours(2, 'yes')), queue.failures('ns/a')]).toEqual([false, 0]);
   });
-
-  test('is forgotten, too, when it was handed over during its reconcile', async () => {
-    const gate = Promise.withResolvers<void>();
-    const reconcile = (of: KubeObject) => gate.promise.then(() => ({ object: of, requeueAfterMs: 60_000 }));
-    const { store, queue, workers, settled } = setUp(reconcile, { isOurs });
-    store.put(ours(2, 'yes'));
-    workers.start();
-    queue.add('ns/a');
-    await waitFor('the reconcile begins', () => [...queue.processingSince()].length === 1);
-    for (const change of store.put(ours(3, 'no'))) workers.onChange(change);
-    gate.resolve();
-    await waitFor('it has ended', () => [...queue.processingSince()].length === 0);
-    expect(settled.covers(ours(2, 'yes'))).toBe(false);
-  });
 });
 
 describe('a reconcile', () => {
@@ -74,34 +60,6 @@ describe('a reconcile', () => {
     await waitFor('the second', async () => (await results('success')) === 1);
     expect(await results('requeue_after')).toBe(1);
   });
-
-  test('that failed is repeated, and forgotten once it succeeds', async () => {
-    let times = 0;
-    const { queue, workers, settled, results, metric } = setUp(async (of) => {
-      if (++times < 3) throw new Error('down');
-      return { object: of };
-    });
-    settled.set(object());
-    workers.start();
-    queue.add('ns/a');
-    await waitFor('the success', async () => (await results('success')) === 1);
-    expect(await results('error')).toBe(2);
-    expect(queue.failures('ns/a')).toBe(0);
-    expect(await metric('controller_runtime_reconcile_errors_total', OF_KIND)).toBe(2);
-    expect(await metric('controller_runtime_terminal_reconcile_errors_total', OF_KIND)).toBe(0);
-  });
-
-  test('of a stale object is repeated, and is no error', async () => {
-    let times = 0;
-    const { queue, workers, results, levels } = setUp(async (of) => {
-      if (++times === 1) throw new StaleObject('x');
-      return { object: of };
-    });
-    workers.start();
-    queue.add('ns/a');
-    await waitFor('the success', async () => (await results('success')) === 1);
-    expect([await results('requeue'), await results('error'), levels()]).toEqual([1, undefined, []]);
-  });
 });
 
 describe('workers', () => {
@@ -125,12 +83,8 @@ describe('workers', () => {
     expect(await metric('controller_runtime_max_concurrent_reconciles', OF_KIND)).toBe(2);
 
     queue.shutDown();
-    let haveStopped = false;
-    const stopped = workers.stopped().then(() => {
-      haveStopped = true;
-    });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(haveStopped).toBe(false);
+    const stopped = workers.stopped();
+    expect(await Promise.race([stopped, turn('not yet')])).toBe('not yet');
     held.resolve();
     await stopped;
     expect(began).toEqual(['a', 'b']);
@@ -148,16 +102,5 @@ describe('workers', () => {
     queue.add('ns/a');
     await waitFor('the queue to be empty', () => queue.depth === 0);
     expect([await results('error'), settled.covers(object())]).toEqual([1, false]);
-  });
-
-  test('forget what is deleted, and nothing that changes', () => {
-    const { workers, queue, settled } = setUp(done);
-    const change = { key: 'ns/a', object: object() };
-    settled.set(object());
-    queue.addRateLimited('ns/a');
-    workers.onChange({ type: 'updated', ...change, previous: object() });
-    expect([settled.covers(object()), queue.failures('ns/a')]).toEqual([true, 1]);
-    workers.onChange({ type: 'deleted', ...change });
-    expect([settled.covers(object()), queue.failures('ns/a')]).toEqual([false, 0]);
   });
 });

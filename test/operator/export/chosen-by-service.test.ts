@@ -51,11 +51,6 @@ test.each([
   expect(said).toEqual(remarks.map((each) => expect.stringMatching(each)));
 });
 
-test('an end that was given needs no remark', () => {
-  const certificate = { ...issued, valid_after: '2026-11-21T10:00:00Z', valid_until: '2026-12-01T10:00:00Z' };
-  expect(sshHostCertificateKind.remarks?.(certificate, NOW)).toEqual([]);
-});
-
 const policy = { authority: 'letsencrypt', private_key_type: 'rsa' };
 
 test.each([

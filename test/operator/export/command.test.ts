@@ -3,14 +3,26 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { hostKeyLine } from '../../../dev/fixtures/ssh-keys.ts';
-import { ApiUnreachableError } from '../../../src/client/errors.ts';
+import { keyring } from '../../../src/api/secrets/keyring.ts';
+import { startApi } from '../../../src/api/server.ts';
+import { migrate } from '../../../src/api/store/migrate.ts';
+import { createClient } from '../../../src/client/client.ts';
 import { exportYaml } from '../../../src/operator/export/command.ts';
-import { cannotUseApi } from '../../../src/operator/export/failure.ts';
 import { CannotStart } from '../../../src/settings/cannot-start.ts';
 import { BadSettings } from '../../../src/settings/settings.ts';
-import { API_KEY, relayedApi } from './relayed-api.ts';
+import { atEnd } from '../../end-of-file.ts';
+import { createTestDatabase } from '../../harness.ts';
 
-const { client, relay } = await relayedApi();
+const API_KEY = 'tnl_ak_exported_api_of_the_tests_0123456789ab';
+const prepare = async (url: string) => void (await migrate(url));
+const databaseUrl = await createTestDatabase({ name: 'template_api', prepare });
+const encryptionKey = keyring.parse(`tests:${Buffer.alloc(32, 1).toString('base64')}`);
+const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, encryptionKey });
+const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
+atEnd(async () => {
+  await client.close();
+  await api.stop();
+});
 
 const documents = z.array(
   z.object({
@@ -24,16 +36,15 @@ const documents = z.array(
   }),
 );
 
-async function exported(kinds: readonly string[] = [], { namespace, apiKey = API_KEY }: Partial<Given> = {}) {
-  const config = { apiUrl: relay.url, apiKey, apiTimeoutMs: 10_000, kinds, namespace };
+async function exported(
+  kinds: readonly string[] = [],
+  given: { namespace?: string; apiKey?: string; apiUrl?: string } = {},
+) {
+  const config = { apiUrl: api.url, apiKey: API_KEY, apiTimeoutMs: 10_000, kinds, namespace: undefined, ...given };
   const { yaml, refused } = await exportYaml(config);
   const objects = documents.parse(parseAllDocuments(yaml).map((each) => each.toJS()));
   const comments = yaml.match(/^# .*(?:\n# .*)*/gm) ?? [];
   return { objects, refused, remarks: comments.map((each) => each.replaceAll(/\n?# /g, ' ').trim()) };
-}
-interface Given {
-  namespace: string;
-  apiKey: string;
 }
 
 const named = ({ objects }: Awaited<ReturnType<typeof exported>>) =>
@@ -48,7 +59,7 @@ const credential = await client.credentials.create({ description: 'ci', owner_id
 const key = await client.apiKeys.create({ description: 'ci', owner_id: bot.id });
 const own = await client.apiKeys.create({ description: 'own' });
 const authority = await client.sshCertificateAuthorities.create({ description: 'hosts' });
-const certificate = await client.sshHostCertificates.create({
+await client.sshHostCertificates.create({
   ssh_certificate_authority_id: authority.id,
   public_key: hostKeyLine(),
   description: 'web',
@@ -107,15 +118,6 @@ describe('export', () => {
     );
   });
 
-  test('gives the objects that have Secrets the same names whichever of them it has', async () => {
-    const all = named(await exported(['tcred', 'apikey'], ownKey));
-    expect(all).toContain('TunnelCredential ci');
-    expect(all).toContain(`APIKey ci-${key.id.slice(-6)}`);
-    const [credentials, keys] = [await exported(['tcred'], ownKey), await exported(['apikey'], ownKey)];
-    expect([...named(credentials), ...named(keys)].toSorted()).toEqual(all.toSorted());
-    expect(credentials.refused).toEqual([]);
-  });
-
   test('refers by name to what it has, and by id to what it has not', async () => {
     const both = await exported(['HTTPSEdge', 'HTTPSEdgeRoute'], { namespace: 'prod' });
     const routes = both.objects.filter(({ kind }) => kind === 'HTTPSEdgeRoute');
@@ -128,27 +130,12 @@ describe('export', () => {
   test('has the modules of what has some, with a remark for each Secret that they need', async () => {
     const { objects, remarks } = await exported(['hroutemod']);
     const from = (name: string, key: string) => ({ secretKeyRef: { name: `${name}-httpsedgeroutemodules`, key } });
+    const oidc = { clientId: { value: 'portal' }, clientSecret: from('at-oidc', 'oidc-client-secret') };
+    const oauth = ['id', 'secret'].map((part) => from('at-oauth', `oauth-client-${part}`));
+    const github = { clientId: oauth[0], clientSecret: oauth[1] };
     expect(objects).toMatchObject([
-      {
-        metadata: { name: 'at-oidc' },
-        spec: {
-          routeRef: { id: `${edge.id}/${withOidc.id}` },
-          oidc: { clientId: { value: 'portal' }, clientSecret: from('at-oidc', 'oidc-client-secret') },
-        },
-      },
-      {
-        metadata: { name: 'at-oauth' },
-        spec: {
-          oauth: {
-            provider: {
-              github: {
-                clientId: from('at-oauth', 'oauth-client-id'),
-                clientSecret: from('at-oauth', 'oauth-client-secret'),
-              },
-            },
-          },
-        },
-      },
+      { metadata: { name: 'at-oidc' }, spec: { routeRef: { id: `${edge.id}/${withOidc.id}` }, oidc } },
+      { metadata: { name: 'at-oauth' }, spec: { oauth: { provider: { github } } } },
     ]);
     expect(objects.map(({ metadata }) => metadata.annotations)).toEqual([undefined, undefined]);
     expect(remarks).toEqual([
@@ -171,22 +158,6 @@ describe('export', () => {
     ]);
   });
 
-  test('goes by the clock of the API', async () => {
-    const before = await exported(['sshcert']);
-    expect(before.remarks).toEqual([]);
-    expect(before.objects[0]?.spec).not.toHaveProperty('validUntil');
-    relay.date = new Date(Date.parse(certificate.valid_until) - 1000);
-    const after = await exported(['sshcert']);
-    relay.date = undefined;
-    expect(after.remarks).toEqual([expect.stringContaining('The certificate ends at')]);
-    expect(after.objects[0]?.spec).toMatchObject({ validUntil: certificate.valid_until });
-  });
-
-  test('says who asks', async () => {
-    await exported(['IPPolicy']);
-    expect(relay.headers['user-agent']).toBe('tunnel-operator export');
-  });
-
   test('leaves out, and says so, what the key may not see', async () => {
     const { objects, refused, remarks } = await exported(['BotUser', 'tcred'], { apiKey: String(key.token) });
     expect(objects).toMatchObject([{ metadata: { annotations: { 'tunnel-operator.dev/adopt': credential.id } } }]);
@@ -195,17 +166,10 @@ describe('export', () => {
   });
 
   test('ends if the API does not take the key, or answers otherwise than with a list', async () => {
-    const reason = `the management API at ${relay.url}: `;
-    await expect(exported([], { apiKey: 'wrong' })).rejects.toThrow(CannotStart);
-    await expect(exported([], { apiKey: 'wrong' })).rejects.toThrow(reason);
-    relay.missing = '/ip_policies';
-    await expect(exported(['BotUser', 'IPPolicy']).finally(() => (relay.missing = undefined))).rejects.toThrow(reason);
+    for (const given of [{ apiKey: 'wrong' }, { apiUrl: `${api.url}/elsewhere` }]) {
+      const failed = exported(['IPPolicy'], given);
+      await expect(failed).rejects.toBeInstanceOf(CannotStart);
+      await expect(failed).rejects.toThrow(`the management API at ${api.url}`);
+    }
   });
-});
-
-test('only a failure of the API is told in one line, with the cause for those who look for it', () => {
-  const refusal = new ApiUnreachableError('no answer');
-  expect(cannotUseApi(refusal, 'https://api.example.com')).toMatchObject({ name: 'CannotStart', cause: refusal });
-  const other = new TypeError('what is this');
-  expect(cannotUseApi(other, 'https://api.example.com')).toBe(other);
 });

@@ -45,12 +45,6 @@ describe('a member', () => {
     expect(declare(member(sourceOf(z.string()).optional(), undefined, { isSecret: true })).spec).toEqual({});
   });
 
-  test('that is secret asks for nothing that was never given', () => {
-    const schema = z.strictObject({ token: sourceOf(z.string()).optional() });
-    const { spec, secrets } = declare(member(schema, { token: null }, { isSecret: true }));
-    expect({ spec, secrets }).toEqual({ spec: { member: {} }, secrets: [] });
-  });
-
   test('that is a module has a key with its name in front for each of its secrets', () => {
     const setting = member(sourceOf(z.string()), undefined, { name: 'clientSecret', isSecret: true });
     const schema = z.strictObject({ clientSecret: setting.schema }).optional();
@@ -66,10 +60,6 @@ describe('a member', () => {
     expect(declare(secret)).toEqual({ spec: { member: { name: 'its-secret' } }, secrets });
     const without = declarationOf([secret], { ...options, secretName: undefined });
     expect(without).toEqual({ spec: { member: { name: expect.any(String) } }, secrets: [] });
-  });
-
-  test('that has a name but takes nothing from a Secret is left out where nothing is shown', () => {
-    expect(declare(member(z.strictObject({ name: z.string() }), undefined)).spec).toEqual({});
   });
 
   test.for([

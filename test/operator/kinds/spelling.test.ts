@@ -1,13 +1,7 @@
 /** Names of members: camelCase in specs and statuses, snake_case in the API. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import {
-  inSnakeCase,
-  namesIn,
-  statusSchemaOf,
-  statusValueOf,
-  withCamelCase,
-} from '../../../src/operator/kinds/spelling.ts';
+import { inSnakeCase, statusValueOf, withCamelCase } from '../../../src/operator/kinds/spelling.ts';
 
 const nested = z.object({
   first_name: z.string(),
@@ -44,32 +38,12 @@ describe('a value of a response', () => {
   });
 });
 
-describe('the schema of a status', () => {
-  test('lacks what the response has null for, and says what it said', () => {
-    const said = z.object({
-      zip_code: z.string().nullable().meta({ description: 'Where.' }),
-      street_name: z.string().meta({ description: 'Which.' }).nullable(),
-    });
-    const schema = statusSchemaOf(said.meta({ id: 'SomeAddress', description: 'An address.' }).nullable());
-    expect(schema.parse({})).toEqual({});
-    expect(schema.meta()).toEqual({ description: 'An address.' });
-    expect(z.toJSONSchema(schema)).toMatchObject({
-      properties: { zipCode: { description: 'Where.' }, streetName: { description: 'Which.' } },
-    });
-  });
-});
-
 describe('the schema of a spec', () => {
   test('has what may be null as what may be left out', () => {
     const schema = withCamelCase(z.object({ zip_code: z.string().nullable(), street_name: z.string() }));
     expect(schema.parse({ streetName: 'a' })).toEqual({ streetName: 'a' });
     expect(schema.safeParse({ zipCode: '1' }).success).toBe(false);
     expect(schema.safeParse({ streetName: 'a', zip_code: '1' }).success).toBe(false);
-  });
-
-  test('keeps the checks of what has no names to change', () => {
-    const checked = z.object({ a: z.int(), b: z.int() }).refine(({ a, b }) => a < b);
-    expect(withCamelCase(checked).safeParse({ a: 2, b: 1 }).success).toBe(false);
   });
 
   test.each([
@@ -80,28 +54,9 @@ describe('the schema of a spec', () => {
     expect(schema.parse({ note: 'a', target: inSpec })).toEqual({ note: 'a', target: inSpec });
   });
 
-  test('keeps the checks of what has no names to change further down, either', () => {
-    const checked = z.object({ target: z.object({ city: z.string() }) }).refine(({ target }) => target.city !== 'b');
-    expect(withCamelCase(checked).safeParse({ target: { city: 'b' } }).success).toBe(false);
-  });
-
-  test('takes a list as it is given, whatever the family makes of it', () => {
-    const list = z.array(z.string()).meta({ id: 'SomeList', description: 'Some.' });
-    expect(withCamelCase(list)).toBe(list);
-    const counted = z.array(z.string()).transform((all) => all.length);
-    const schema = withCamelCase(counted.meta({ id: 'SomeCount', description: 'How many.' }));
-    expect(schema.parse(['a'])).toEqual(['a']);
-    expect(schema.meta()).toEqual({ description: 'How many.' });
-  });
-
   test('takes another for a member at any depth', () => {
     const given = z.object({ target: z.object({ secret: z.string() }) });
     const schema = withCamelCase(given, (name) => (name === 'secret' ? z.int() : undefined));
     expect(schema.parse({ target: { secret: 1 } })).toEqual({ target: { secret: 1 } });
   });
-});
-
-test('the names of members are found at any depth', () => {
-  expect(namesIn(z.array(nested).nullable())).toEqual(['first_name', 'home_address', 'zip_code', 'labels_by_name']);
-  expect(namesIn(z.record(z.string(), z.string()))).toEqual([]);
 });

@@ -5,7 +5,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { onTestFinished } from 'vitest';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
@@ -27,8 +26,6 @@ export interface Answering {
   readonly url: string;
   /** Everything that was asked so far. */
   readonly asked: Asked[];
-  /** How many are open. */
-  connections(): Promise<number>;
   /** A client of this server. */
   connect(options?: Partial<KubeTransportOptions> & { readonly config?: KubeConfig }): KubeApi;
 }
@@ -53,7 +50,6 @@ export async function answering(...answers: Answer[]): Promise<Answering> {
   return {
     url,
     asked,
-    connections: () => promisify(server.getConnections.bind(server))(),
     connect({ config = configFor(url), ...options } = {}) {
       const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000, ...options });
       onTestFinished(() => api.close());

@@ -5,7 +5,7 @@ import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
 import type { KubeEvent } from '../../../src/operator/kube/kube-event.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
 import { object } from '../objects.ts';
-import { type Answer, answering, cut, json, refusal } from './answering.ts';
+import { type Answer, answering, json, refusal } from './answering.ts';
 
 const START = new Date('2026-11-21T10:00:00Z');
 const TEN_MINUTES = 600_000;
@@ -59,24 +59,6 @@ describe('an Event', () => {
     expect([await dropped('rate'), await dropped('failed')]).toEqual([0, 0]);
   });
 
-  test('is another one when anything about it differs', async () => {
-    const { recorder, asked } = await setUp();
-    recorder.record(object(), created);
-    recorder.record(object({ uid: 'other' }), created);
-    recorder.record(object(), { ...created, type: 'Warning' });
-    recorder.record(object(), { ...created, reason: 'Other' });
-    recorder.record(object(), { ...created, message: 'other' });
-    await recorder.flush();
-    expect(asked().map(([line]) => line)).toEqual(Array(5).fill(`POST ${EVENTS}`));
-  });
-
-  test('of an object without a namespace is in the default one', async () => {
-    const { recorder, asked } = await setUp();
-    recorder.record(object({ metadata: { namespace: undefined } }), created);
-    await recorder.flush();
-    expect(asked()[0]?.[0]).toBe('POST /api/v1/namespaces/default/events');
-  });
-
   test('that is gone is made anew', async () => {
     const { recorder, asked, dropped } = await setUp(json(object()), refusal(404));
     for (let times = 0; times < 3; times++) recorder.record(object(), created);
@@ -92,24 +74,22 @@ describe('an Event', () => {
 });
 
 describe('what cannot be sent', () => {
-  test('is dropped, and the next one is sent', async () => {
-    const failures = [refusal(500), cut(), json(object()), refusal(503)];
-    const { recorder, asked, dropped, log } = await setUp(...failures);
-    for (let times = 0; times < 5; times++) recorder.record(object(), created);
-    await recorder.flush();
-    expect(asked().map(([line]) => line.split(' ')[0])).toEqual(['POST', 'POST', 'POST', 'PATCH', 'PATCH']);
-    expect(await dropped('failed')).toBe(3);
-    expect(log()).toEqual(Array(3).fill([20, 'could not send a Kubernetes Event']));
-  });
-
   test('for want of a permission is one warning, and another one after a success', async () => {
     const forbidden = refusal(403);
-    const { recorder, log } = await setUp(forbidden, forbidden, refusal(500), forbidden, json(object()), forbidden);
+    const { recorder, log, dropped } = await setUp(
+      forbidden,
+      forbidden,
+      refusal(500),
+      forbidden,
+      json(object()),
+      forbidden,
+    );
     for (let times = 0; times < 6; times++) recorder.record(object(), { ...created, message: `${times}` });
     await recorder.flush();
     const warning = [40, 'not allowed to write Kubernetes Events; grant create and patch on events'];
     const repeated = [20, 'could not send a Kubernetes Event'];
     expect(log()).toEqual([warning, repeated, repeated, repeated, warning]);
+    expect(await dropped('failed')).toBe(5);
   });
 
   test('is what comes while too many wait for an API server that does not answer', async () => {
@@ -122,10 +102,7 @@ describe('what cannot be sent', () => {
     expect([await dropped('rate'), await dropped('backlog')]).toEqual([0, 100]);
     gate.resolve();
     await recorder.flush();
-    recorder.record(object(), refused);
-    await recorder.flush();
-    expect(asked().length).toBe(201);
-    expect(await dropped('backlog')).toBe(100);
+    expect(asked().length).toBe(200);
   });
 
   test('is what comes too fast: warnings and others each have a rate of their own', async () => {

@@ -1,10 +1,8 @@
-import { once } from 'node:events';
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { KubeApi, ResourceType } from '../../../src/operator/kube/kube-api.ts';
-import { KubeError, KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
-import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { object } from '../objects.ts';
-import { type Answer, answering, cut, hanging, json, refusal } from './answering.ts';
+import { type Answer, answering, configFor, cut, hanging, json, refusal } from './answering.ts';
 
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 const POLICIES: ResourceType = { group: 'tunnel-operator.dev', version: 'v1alpha1', plural: 'ippolicies' };
@@ -81,26 +79,6 @@ describe('what is asked', () => {
 });
 
 describe('what is answered', () => {
-  test.each([
-    ['more to come', { continue: 't' }, 't'],
-    ['no more', { continue: '' }, undefined],
-    ['nothing about more', {}, undefined],
-  ])('a list, with %s', async (_, more, continueToken) => {
-    const server = await answering(json({ metadata: { resourceVersion: '7', ...more }, items: [object()] }));
-    const list = await server.connect().list(POLICIES);
-    expect(list).toEqual({ items: [object()], resourceVersion: '7', continueToken });
-  });
-
-  test.each<[string, object]>([
-    ['without a version', { metadata: {}, items: [] }],
-    ['without items', { metadata: { resourceVersion: '7' } }],
-    ['with more to come that is no text', { metadata: { resourceVersion: '7', continue: 1 }, items: [] }],
-    ['with an item that is no object', { metadata: { resourceVersion: '7' }, items: [{}] }],
-  ])('no list %s', async (_, body) => {
-    const server = await answering(json(body));
-    await expect(server.connect().list(POLICIES)).rejects.toThrow();
-  });
-
   test.each<[string, (api: KubeApi) => Promise<unknown>, unknown]>([
     ['a get', (api) => api.get(EVENTS, 'a'), ANSWER],
     ['a find', (api) => api.find(EVENTS, 'a'), ANSWER],
@@ -108,7 +86,6 @@ describe('what is answered', () => {
     ['a replacement', (api) => api.replace(EVENTS, 'a', some), ANSWER],
     ['a patch', (api) => api.patch(EVENTS, 'a', some), ANSWER],
     ['a try', (api) => api.tryCreate(EVENTS, some), ANSWER],
-    ['a try of a patch', (api) => api.tryPatch(EVENTS, 'a', some), ANSWER],
     ['a deletion', (api) => api.delete(EVENTS, 'a'), undefined],
   ])('%s, or the refusal of it', async (_, call, expected) => {
     const server = await answering(json(ANSWER, 201), refusal(422));
@@ -116,40 +93,35 @@ describe('what is answered', () => {
     expect(await call(api)).toEqual(expected);
     await expect(call(api)).rejects.toMatchObject({ name: 'KubeError', code: 422, message: 'said 422' });
   });
+});
 
-  test.each<[string, (api: KubeApi) => Promise<KubeObject>]>([
-    ['a create', (api) => api.tryCreate(EVENTS, some)],
-    ['a patch', (api) => api.tryPatch(EVENTS, 'a', some)],
-    ['an apply', (api) => api.tryApply(EVENTS, 'a', some, undefined, { fieldManager: 'm', isForced: false })],
-  ])('what a try of %s would make, which has no version yet', async (_, call) => {
-    const { resourceVersion: __, ...metadata } = object().metadata;
-    const server = await answering(json({ ...object(), metadata }));
-    expect((await call(server.connect())).metadata).toMatchObject(metadata);
+describe('what is not from a Kubernetes API is described, and never quoted: it may hold a Secret', () => {
+  const SECRET = 'c2VjcmV0LXRva2Vu';
+  const get = (api: KubeApi) => api.get(EVENTS, 'x');
+
+  test.each<[string, number, (api: KubeApi) => Promise<unknown>, string]>([
+    ['a page', 200, get, 'answered 200 with text/html (19 bytes)'],
+    ['an error page', 502, get, 'answered 502 with text/html (19 bytes); is that'],
+    ['a redirect', 302, get, 'answered 302 with text/html (19 bytes); is that'],
+    [
+      'a page instead of a watch',
+      200,
+      (api) => Array.fromAsync(watch(api)),
+      'a watch event of 19 bytes was incomplete',
+    ],
+  ])('%s', async (_, status, call, said) => {
+    const page: Answer = (response) => response.writeHead(status, { 'content-type': 'text/html' }).end(`<p>${SECRET}`);
+    const error = await call((await answering(page)).connect()).catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain(said);
+    expect(inspect(error, { depth: 9 })).not.toContain(SECRET);
   });
 
-  test('that what is looked for is not there, unlike other refusals', async () => {
-    const server = await answering(refusal(404), refusal(403), cut());
-    const api = server.connect();
-    expect(await api.find(EVENTS, 'a')).toBeUndefined();
-    await expect(api.find(EVENTS, 'a')).rejects.toThrow(KubeError);
-    await expect(api.find(EVENTS, 'a')).rejects.toThrow(KubeUnreachableError);
-  });
-
-  test('a redirect, which is none that an API server makes', async () => {
-    const server = await answering(json({ code: 300 }, 300));
-    await expect(server.connect().get(EVENTS, 'a')).rejects.toMatchObject({ name: 'KubeError', code: 300 });
-  });
-
-  test('half of a response', async () => {
-    const server = await answering((response) => {
-      response.writeHead(200, { 'content-length': 100 }).write('{"metadata":', () => response.destroy());
-    });
-    const error = await server
-      .connect()
-      .get(EVENTS, 'a')
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(KubeUnreachableError);
-    expect(error).toMatchObject({ message: 'GET /api/v1/events/a: the response broke off', cause: expect.any(Error) });
+  test('what a credential program prints', async () => {
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'echo', args: [SECRET] };
+    const server = await answering(json(ANSWER));
+    const error = await get(server.connect({ config: configFor(server.url, { exec }) })).catch((thrown) => thrown);
+    expect(String(error)).toContain('the credential program did not print JSON');
+    expect(inspect(error, { depth: 9 })).not.toContain(SECRET);
   });
 });
 
@@ -188,19 +160,5 @@ describe('a watch', () => {
     const next = events.next();
     stop.abort();
     await expect(next).rejects.toMatchObject({ name: 'AbortError' });
-  });
-
-  test('that nobody reads any more is closed', async () => {
-    const closed = Promise.withResolvers<void>();
-    const server = await answering(async (response, asked) => {
-      hanging(added)(response, asked);
-      await once(response, 'close');
-      closed.resolve();
-    });
-    for await (const { type } of watch(server.connect())) {
-      expect(type).toBe('ADDED');
-      break;
-    }
-    await closed.promise;
   });
 });

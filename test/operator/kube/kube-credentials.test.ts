@@ -3,27 +3,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { stringify } from 'yaml';
-import { loadKubeConfig } from '../../../src/operator/kube/kube-config.ts';
 import { KubeCredentials } from '../../../src/operator/kube/kube-credentials.ts';
+import { configOf, SERVER } from './kubeconfigs.ts';
 
-const SERVER = 'https://127.0.0.1:1';
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-renewal-'));
 afterAll(() => rm(folder, { recursive: true }));
 const token = join(folder, 'token');
 const put = (text: string) => writeFile(token, text);
-
-async function configOf(user: object) {
-  const file = join(folder, 'kubeconfig');
-  const text = stringify({
-    clusters: [{ name: 'c', cluster: { server: SERVER } }],
-    users: [{ name: 'u', user }],
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'c',
-  });
-  await writeFile(file, text);
-  return loadKubeConfig(file);
-}
 
 describe('credentials', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
@@ -31,7 +17,7 @@ describe('credentials', () => {
 
   const setUp = async () => {
     await put('one');
-    const credentials = new KubeCredentials(await configOf({ tokenFile: token }), SERVER);
+    const credentials = new KubeCredentials(await configOf(folder, { tokenFile: token }), SERVER);
     const authorization = async () => (await credentials.get()).headers.Authorization;
     return { credentials, authorization };
   };
@@ -81,13 +67,6 @@ describe('credentials', () => {
     expect(first.dispatcher).toMatchObject({ destroyed: true });
   });
 
-  test('that are closed are not handed out any more, however fresh', async () => {
-    const { credentials } = await setUp();
-    await credentials.get();
-    await credentials.close();
-    await expect(credentials.get()).rejects.toThrow('the client is closed');
-  });
-
   test('that cannot be read now are still used if they were read before', async () => {
     const { credentials, authorization } = await setUp();
     await put('');
@@ -111,7 +90,7 @@ test('what a credential program has returned is kept until it is refused', async
     await writeFile(answer, JSON.stringify({ apiVersion, kind: 'ExecCredential', status }));
   };
   const exec = { apiVersion, command: 'cat', args: [answer], interactiveMode: 'Never' };
-  const credentials = new KubeCredentials(await configOf({ exec }), SERVER);
+  const credentials = new KubeCredentials(await configOf(folder, { exec }), SERVER);
   await print('one');
   const first = await credentials.get();
   expect(first.headers.Authorization).toBe('Bearer one');
@@ -119,27 +98,4 @@ test('what a credential program has returned is kept until it is refused', async
   credentials.refused(first);
   expect((await credentials.get()).headers.Authorization).toBe('Bearer two');
   await credentials.close();
-});
-
-test('several kubeconfigs are merged when the variable names them, and only then', async () => {
-  const part = async (name: string, content: object) => {
-    const file = join(folder, name);
-    await writeFile(file, stringify(content));
-    return file;
-  };
-  const clusters = await part('clusters', { clusters: [{ name: 'c', cluster: { server: SERVER } }] });
-  const users = await part('users', {
-    users: [{ name: 'u', user: { tokenFile: 'token' } }, { name: 'anonymous' }],
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'c',
-  });
-  vi.stubEnv('KUBECONFIG', `${clusters}::${users}`);
-  const merged = loadKubeConfig(process.env.KUBECONFIG);
-  expect([merged.getCurrentCluster()?.server, merged.getCurrentUser()?.authProvider?.config]).toEqual([
-    SERVER,
-    { path: token },
-  ]);
-  expect(() => loadKubeConfig(`${clusters}:${users}:`)).toThrow('ENOENT');
-  expect(loadKubeConfig(undefined).getCurrentCluster()?.server).toBe(SERVER);
-  vi.unstubAllEnvs();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KubeError, kubeErrorFrom } from '../../../src/operator/kube/kube-error.ts';
+import { kubeErrorFrom } from '../../../src/operator/kube/kube-error.ts';
 
 test.each([
   [
@@ -27,14 +27,4 @@ test('a namespace that is being deleted is not a missing permission', () => {
   const terminating = forbidden([{ reason: 'NamespaceTerminating', message: 'x', field: 'metadata.namespace' }]);
   expect([terminating.isNamespaceTerminating, terminating.isForbidden]).toEqual([true, false]);
   expect([forbidden([]).isNamespaceTerminating, forbidden([]).isForbidden]).toEqual([false, true]);
-});
-
-test.each([
-  [403, 'isForbidden'],
-  [404, 'isNotFound'],
-  [409, 'isConflict'],
-  [410, 'isExpired'],
-] as const)('code %i is %s', (code, name) => {
-  expect(new KubeError(code, 'x', 'x')[name]).toBe(true);
-  expect(new KubeError(400, 'x', 'x')[name]).toBe(false);
 });

@@ -31,21 +31,11 @@ test('an object is read with everything in it', () => {
   expect(kubeObject.parse(full)).toEqual(full);
 });
 
-test.each<[string, object]>([
-  ...['name', 'uid', 'resourceVersion', 'creationTimestamp'].map((name): [string, object] => [
-    `without ${name}`,
-    { metadata: { ...object().metadata, [name]: undefined } },
-  ]),
-  ...['namespace', 'deletionTimestamp', 'finalizers', 'annotations', 'labels', 'ownerReferences'].map(
-    (name): [string, object] => [`with a number as ${name}`, { metadata: { ...object().metadata, [name]: 1 } }],
-  ),
-  ['with a text as generation', { metadata: { ...object().metadata, generation: '1' } }],
-  ['with a number as kind', { kind: 1 }],
-  ['with a number as apiVersion', { apiVersion: 1 }],
-  ...Object.keys(OWNER).map((name): [string, object] => [
-    `with a list as ${name} of an owner`,
-    { metadata: { ...object().metadata, ownerReferences: [{ ...OWNER, [name]: [] }] } },
-  ]),
-])('none is read %s', (_, wrong) => {
-  expect(kubeObject.safeParse({ ...object(), ...wrong }).success).toBe(false);
+test.each([
+  { uid: undefined },
+  { finalizers: 'f' },
+  { annotations: { a: 1 } },
+  { ownerReferences: [{ ...OWNER, uid: 1 }] },
+])('an object with %j is none', (wrong: object) => {
+  expect(kubeObject.safeParse(object({ metadata: wrong })).success).toBe(false);
 });

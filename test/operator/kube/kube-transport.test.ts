@@ -1,19 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../../dev/control-plane/certificates.ts';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
-import { TokenFileConfig } from '../../../src/operator/kube/kube-config.ts';
 import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
-import { KubeTransport } from '../../../src/operator/kube/kube-transport.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
 import { object } from '../objects.ts';
-import { type Answer, answering, configFor, hanging, json, refusal } from './answering.ts';
+import { answering, configFor, hanging, json, refusal } from './answering.ts';
 
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
@@ -30,19 +25,6 @@ test('a server may be anywhere below its address, as behind Rancher', async () =
   ]);
 });
 
-test('a kubeconfig without a cluster is an error', () => {
-  expect(() => new KubeTransport(new KubeConfig(), { userAgent: 'tests', timeoutMs: 1 })).toThrow(
-    'The kubeconfig has no current context with a cluster',
-  );
-});
-
-test('calls share connections', async () => {
-  const server = await answering(json(object()));
-  const api = server.connect();
-  for (let call = 0; call < 10; call++) await api.get(EVENTS, 'a');
-  expect(new Set(server.asked.map(({ port }) => port)).size).toBeLessThan(5);
-});
-
 test('a call that is refused as unauthenticated is made once more, on another connection', async () => {
   const server = await answering(refusal(401), json(object()), refusal(401));
   const api = server.connect();
@@ -51,40 +33,6 @@ test('a call that is refused as unauthenticated is made once more, on another co
   expect(server.asked[0]?.port).not.toBe(server.asked[1]?.port);
   await expect(api.get(EVENTS, 'a')).rejects.toMatchObject({ name: 'KubeError', code: 401 });
   expect(server.asked.length).toBe(4);
-});
-
-test('a call that is refused as unauthenticated is made again with the token of then', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-transport-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const tokenFile = join(folder, 'token');
-  await writeFile(tokenFile, 'one');
-  const replaced: Answer = async (response, asked) => {
-    await writeFile(tokenFile, 'two');
-    refusal(401)(response, asked);
-  };
-  const server = await answering(replaced, json(object()));
-  const config = new TokenFileConfig();
-  const text = {
-    clusters: [{ name: 'c', cluster: { server: server.url, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'u', user: { tokenFile } }],
-    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'c',
-  };
-  config.loadFromString(JSON.stringify(text));
-  expect(await server.connect({ config }).get(EVENTS, 'a')).toEqual(object());
-  expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer one', 'Bearer two']);
-});
-
-test('a call that is refused at length keeps no connection', async () => {
-  const closed = Promise.withResolvers<void>();
-  const atLength: Answer = (response) => {
-    response.once('close', closed.resolve);
-    // More than the buffers between the two hold.
-    response.writeHead(401).end(Buffer.alloc(32_000_000));
-  };
-  const server = await answering(atLength, json(object()));
-  expect(await server.connect().get(EVENTS, 'a')).toEqual(object());
-  await closed.promise;
 });
 
 test('the two sides know each other by the certificates of the kubeconfig', async () => {
@@ -126,17 +74,6 @@ test('a server that says nothing, or stops in the middle, is given up', async ()
   await expect(api.get(EVENTS, 'a')).rejects.toThrow('GET /api/v1/events/a: the response broke off');
 });
 
-test('a watch may be silent for longer', async () => {
-  const server = await answering(async (response, asked) => {
-    hanging()(response, asked);
-    await delay(1_500);
-    response.end(`${JSON.stringify({ type: 'ADDED', object: object() })}\n`);
-  });
-  const { signal } = new AbortController();
-  const watch = server.connect({ timeoutMs: 100 }).watch(EVENTS, { resourceVersion: '1', timeoutSeconds: 9, signal });
-  expect(await Array.fromAsync(watch)).toEqual([{ type: 'ADDED', object: object() }]);
-});
-
 test('a call ends as soon as it is told to, by the reason for which it was told', async () => {
   const stop = new AbortController();
   const server = await answering(() => stop.abort(new Error('enough')));
@@ -160,58 +97,17 @@ test('closing ends the calls and watches in progress, also those of connections 
   expect(await failed(api.get(EVENTS, 'a'))).toBe('KubeUnreachableError');
 });
 
-test('closing leaves no connection', async () => {
-  const server = await answering(json(object()));
-  const api = server.connect();
-  await api.get(EVENTS, 'a');
-  expect(await server.connections()).toBe(1);
-  await api.close();
-  await expect.poll(server.connections).toBe(0);
-});
-
-test('a client that was closed under those who share it fails their calls, also when its credentials were refused', async () => {
-  const unhandled: unknown[] = [];
-  const note = (error: unknown) => void unhandled.push(error);
-  process.on('unhandledRejection', note);
-  onTestFinished(() => void process.off('unhandledRejection', note));
-  // After the second 401 of a call, the next one renews the credentials.
-  const server = await answering(hanging(), refusal(401));
-  const api = server.connect();
-  const { signal } = new AbortController();
-  const failure = (attempt: Promise<unknown>) => attempt.catch((error: unknown) => error);
-  const watch = failure(Array.fromAsync(api.watch(EVENTS, { resourceVersion: '1', timeoutSeconds: 9, signal })));
-  while (server.asked.length < 1) await delay(5);
-  await expect(api.get(EVENTS, 'a')).rejects.toMatchObject({ code: 401 });
-  await api.close();
-  const late = Array.from({ length: 5 }, () => failure(api.get(EVENTS, 'a')));
-  for (const error of await Promise.all([watch, ...late])) expect(error).toBeInstanceOf(KubeUnreachableError);
-  await delay(0);
-  expect(unhandled).toEqual([]);
-  expect(server.asked).toHaveLength(3);
-});
-
-test('every attempt is counted, by its outcome, and timed in seconds', async () => {
+test('every attempt is counted, by its outcome, and timed', async () => {
   const registry = new Registry();
-  const slow = async (...[response, asked]: Parameters<ReturnType<typeof json>>) => {
-    await delay(50);
-    json(object())(response, asked);
-  };
-  const server = await answering(slow, refusal(401), refusal(404), (response) => response.destroy());
+  const server = await answering(json(object()), refusal(401), refusal(404), (response) => response.destroy());
   const { host } = new URL(server.url);
   const api = server.connect({ metrics: createKubeMetrics(registry, 'tests') });
-  const startedAt = performance.now();
   for (let call = 0; call < 3; call++) await api.get(EVENTS, 'a').catch(() => {});
-  const elapsed = (performance.now() - startedAt) / 1000;
   const text = await registry.metrics();
-  const of = (name: string, labels: string) => {
-    const line = text.split('\n').find((each) => each.startsWith(`${name}{${labels}} `));
-    return line && Number(line.split(' ').at(-1));
-  };
-  const codes = ['200', '401', '404', '<error>'];
-  const requests = codes.map((code) => of('rest_client_requests_total', `method="GET",code="${code}",host="${host}"`));
-  expect(requests).toEqual([1, 1, 1, 1]);
-  expect(of('rest_client_request_duration_seconds_count', `verb="GET",host="${host}"`)).toBe(4);
-  const sum = of('rest_client_request_duration_seconds_sum', `verb="GET",host="${host}"`);
-  expect(sum).toBeGreaterThan(0.04);
-  expect(sum).toBeLessThanOrEqual(elapsed);
+  expect(text.match(/^rest_client_requests_total\{.*/gm)).toEqual(
+    ['200', '401', '404', '<error>'].map(
+      (code) => `rest_client_requests_total{method="GET",code="${code}",host="${host}"} 1`,
+    ),
+  );
+  expect(text).toContain(`rest_client_request_duration_seconds_count{verb="GET",host="${host}"} 4\n`);
 });

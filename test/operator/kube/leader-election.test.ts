@@ -1,11 +1,21 @@
-/** Leader election on the Lease of a real API server. */
-import { describe, expect, onTestFinished, test } from 'vitest';
+/** Leader election: its life on the Lease of a real API server, and its trouble with one that answers as the test says. */
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
-import { LEASES, type LeaderElectionOptions, leaseTimes } from '../../../src/operator/kube/leader-election.ts';
+import {
+  LEASES,
+  LeaderElection,
+  type LeaderElectionOptions,
+  leaseTimes,
+} from '../../../src/operator/kube/leader-election.ts';
 import { createNamespace, kubeconfig } from '../../harness.ts';
-import { candidateFor, HOUR, soon } from './candidate.ts';
+import { object } from '../objects.ts';
+import { type Answer, answering, json, refusal } from './answering.ts';
 
+const HOUR = 3_600_000;
+/** How often to look for what comes within milliseconds. */
+const soon = { intervalMs: 5 };
 const namespace = await createNamespace('lease');
 const config = await kubeconfig();
 
@@ -15,8 +25,24 @@ function connect(): KubeApi {
   return api;
 }
 
-const candidate = (name: string, options: Partial<LeaderElectionOptions> = {}) =>
-  candidateFor({ namespace, name }, connect(), options);
+function candidate(name: string, options: Partial<LeaderElectionOptions> = {}, api = connect()) {
+  const lines: Record<string, unknown>[] = [];
+  const election = new LeaderElection(api, {
+    namespace,
+    name,
+    identity: 'us',
+    leaseMs: 15_000,
+    renewDeadlineMs: 10_000,
+    retryMs: 20,
+    annotations: () => ({ ours: 'a' }),
+    log: pino({}, { write: (line) => void lines.push(JSON.parse(line)) }),
+    ...options,
+  });
+  onTestFinished(() => election.release());
+  const losses: string[] = [];
+  const acquire = () => election.acquire(() => void losses.push('lost'));
+  return { election, acquire, losses, lines, log: () => lines.map(({ msg }) => msg) };
+}
 
 async function lease(name: string) {
   const { metadata, spec } = await connect().get(LEASES, name, namespace);
@@ -27,22 +53,12 @@ async function lease(name: string) {
   };
 }
 
-function make(name: string, spec: object) {
-  const body = {
-    apiVersion: 'coordination.k8s.io/v1',
-    kind: 'Lease',
-    metadata: { name, annotations: { other: 'b' } },
-    spec,
-  };
-  return connect().create(LEASES, body, namespace);
-}
-
 test('a holder gives up well before others may take over, and tries some times before it does', () => {
   expect(leaseTimes(15_000)).toEqual({ leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 });
 });
 
-describe('a candidate', () => {
-  test('makes the Lease, renews it, and hands it over to the next', async () => {
+describe('on a real Lease', () => {
+  test('a candidate makes it, renews it, and hands it over to the next', async () => {
     const first = candidate('handed-over');
     expect(first.election.leading).toBe(false);
     expect(await first.acquire()).toBe(true);
@@ -68,31 +84,18 @@ describe('a candidate', () => {
     expect((await lease('handed-over')).spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
   });
 
-  test('that is told to stop while it waits does not lead, and leaves the Lease alone', async () => {
-    const { metadata } = await make('held', { holderIdentity: 'them', leaseDurationSeconds: 3_600 });
-    const { election, acquire } = candidate('held');
+  test('a candidate that is told to stop while it waits does not lead, and leaves the Lease alone', async () => {
+    const spec = { holderIdentity: 'them', leaseDurationSeconds: 3_600 };
+    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'held' }, spec };
+    const { metadata } = await connect().create(LEASES, body, namespace);
+    const { election, acquire } = candidate('held', { retryMs: HOUR });
     const acquired = acquire();
     await election.release();
-    expect(await acquired).toBe(false);
-    expect(await acquire()).toBe(false);
+    expect([await acquired, await acquire()]).toEqual([false, false]);
     expect((await lease('held')).version).toBe(metadata.resourceVersion);
   });
-});
 
-describe('a leader', () => {
-  test('that is no longer the holder says so at once, and leaves the Lease to the other', async () => {
-    const { election, acquire, losses, log } = candidate('robbed', { renewDeadlineMs: HOUR });
-    await acquire();
-    const other = { holderIdentity: 'them', leaseDurationSeconds: 3_600 };
-    await connect().patch(LEASES, 'robbed', { spec: other }, namespace);
-    await waitFor('the loss', () => losses.length > 0, soon);
-    expect(election.leading).toBe(false);
-    await election.release();
-    expect([losses, log().at(-1)]).toEqual([['lost'], 'lost leadership: another process holds the Lease']);
-    expect((await lease('robbed')).spec).toMatchObject(other);
-  });
-
-  test('leaves the Lease alone that somebody else took meanwhile, and one that is gone', async () => {
+  test('a leader leaves it alone when another has taken it meanwhile, or when it is gone', async () => {
     for (const change of [{ holderIdentity: 'them' }, undefined]) {
       const { election, acquire, log } = candidate('taken', { retryMs: HOUR });
       await acquire();
@@ -107,16 +110,120 @@ describe('a leader', () => {
   });
 });
 
-// The slowest comes last.
-test('a candidate takes over when the holder does not renew any more, and not before', async () => {
-  await make('abandoned', { holderIdentity: 'them', leaseDurationSeconds: 4 });
-  const { election, acquire } = candidate('abandoned');
-  const acquired = acquire();
-  for (let renewal = 0; renewal < 12; renewal++) {
-    await connect().patch(LEASES, 'abandoned', { metadata: { labels: { renewal: `${renewal}` } } }, namespace);
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    expect(election.leading).toBe(false);
-  }
-  expect(await acquired).toBe(true);
-  expect((await lease('abandoned')).annotations).toEqual({ ours: 'a', other: 'b' });
+const ours = json(object({ name: 'lease', spec: { holderIdentity: 'us', leaseDurationSeconds: 15 } }));
+const theirs = (version = 1) =>
+  json(object({ name: 'lease', version, spec: { holderIdentity: 'them', leaseDurationSeconds: 3_600 } }));
+
+async function inTrouble(answers: Answer[], options: Partial<LeaderElectionOptions> = {}) {
+  const server = await answering(...answers);
+  const asked = () =>
+    server.asked.filter(({ line }) => !line.endsWith('/elsewhere')).map(({ line }) => line.split(' ')[0]);
+  return { ...candidate('lease', { namespace: 'ns', ...options }, server.connect()), server, asked };
+}
+
+describe('by a clock that the test moves', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    vi.advanceTimersByTime(60_000);
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  const taking =
+    (ms: number, answer: Answer): Answer =>
+    (response, asked) => {
+      vi.advanceTimersByTime(ms);
+      return answer(response, asked);
+    };
+  const slow = taking(6_000, ours);
+  const failing = (ms: number) => taking(ms, refusal(500));
+  const LATE = 'lost leadership: could not renew the Lease in time';
+  const TAKEN = 'lost leadership: another process holds the Lease';
+
+  test.each<[string, Answer[], string[], string]>([
+    [
+      'the last renewal began too long ago',
+      [ours, ours, slow, slow, failing(3_000), failing(1_000), ours],
+      ['GET', 'PUT', 'PUT', 'PUT', 'PUT', 'PUT'],
+      LATE,
+    ],
+    [
+      'the request that began it was sent too long ago',
+      [ours, slow, failing(4_000), ours],
+      ['GET', 'PUT', 'PUT'],
+      LATE,
+    ],
+    [
+      'others have written, and whether it still holds is unknown',
+      [ours, ours, failing(9_000), refusal(409), failing(1_000)],
+      ['GET', 'PUT', 'PUT', 'PUT', 'GET'],
+      LATE,
+    ],
+    ['others hold the Lease', [ours, ours, refusal(409), theirs()], ['GET', 'PUT', 'PUT', 'GET'], TAKEN],
+  ])('a lead ends when %s', async (_, answers, expected, reason) => {
+    const { election, acquire, losses, asked, log } = await inTrouble(answers);
+    expect(await acquire()).toBe(true);
+    await waitFor('the loss', () => losses.length > 0, soon);
+    await election.release();
+    expect([election.leading, losses, asked(), log().at(-1)]).toEqual([false, ['lost'], expected, reason]);
+  });
+
+  test('a lead ends in time when there is no answer', async () => {
+    const answers = [ours, ours, failing(9_900), () => {}];
+    const { acquire, losses, server } = await inTrouble(answers);
+    await acquire();
+    await waitFor('another attempt', () => server.asked.length > answers.length, soon);
+    expect(losses).toEqual([]);
+    vi.advanceTimersByTime(100);
+    await waitFor('the loss', () => losses.length > 0, soon);
+  });
+
+  test('a candidate takes over when the holder no longer renews, and not before', async () => {
+    const almost = taking(HOUR - 1, theirs(2));
+    const { acquire, asked } = await inTrouble([theirs(), almost, almost, taking(1, theirs(2)), ours]);
+    expect(await acquire()).toBe(true);
+    expect(asked()).toEqual(['GET', 'GET', 'GET', 'GET', 'PUT']);
+  });
+});
+
+describe('an API server in trouble', () => {
+  const warning = 'leader election: could not read or write the Lease';
+
+  test('is told in the log, with its stack once, unlike a race that others won', async () => {
+    const answers = [refusal(404), refusal(409), ours, refusal(409), refusal(403), refusal(403), ours, ours];
+    const { acquire, lines, election } = await inTrouble(answers);
+    expect(election.problem).toBeUndefined();
+    const acquired = acquire();
+    await waitFor('the problem', () => election.problem !== undefined, soon);
+    expect(election.problem).toMatch(/^not allowed to keep the Lease in namespace /);
+    expect([await acquired, election.problem]).toEqual([true, undefined]);
+    expect(lines.map(({ msg, err }) => [msg, err !== undefined])).toEqual([
+      [warning, true],
+      [warning, false],
+      ['became the leader', false],
+    ]);
+  });
+
+  test.each<[string, Answer[], string[]]>([
+    ['renew', [ours, ours], ['GET', 'PUT', 'PUT', 'GET', 'PUT']],
+    ['give out', [refusal(404)], ['GET', 'POST', 'GET', 'PUT']],
+  ])('that is slow to %s the Lease is waited for before the Lease is released', async (_, before, expected) => {
+    const gate = Promise.withResolvers<void>();
+    const late: Answer = (response, asked) => void gate.promise.then(() => ours(response, asked));
+    const { acquire, election, server, asked } = await inTrouble([...before, late, ours]);
+    const acquired = acquire();
+    await waitFor('the request', () => server.asked.length === before.length + 1, soon);
+    const released = [election.release(), election.release()];
+    for (let call = 0; call < 3; call++) await server.connect().get(LEASES, 'elsewhere');
+    gate.resolve();
+    await Promise.all(released);
+    expect([asked(), await acquired, election.leading]).toEqual([expected, true, false]);
+    expect(server.asked[before.length + 1]?.line).toMatch(/elsewhere$/);
+  });
+
+  test('that refuses to release the Lease is told in the log', async () => {
+    const { acquire, election, log } = await inTrouble([ours, ours, ours, refusal(500)], { retryMs: HOUR });
+    await acquire();
+    await election.release();
+    expect([election.leading, log()]).toEqual([false, ['became the leader', 'could not release the Lease']]);
+  });
 });

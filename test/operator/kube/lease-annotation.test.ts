@@ -41,7 +41,6 @@ test.each<[string, Answer[], unknown[]]>([
   ['keeps everything else of the Lease', [json(lease), json(annotated)], [get, put]],
   ['makes a Lease without a holder', [refusal(404), json(annotated)], [get, post]],
   ['starts again when the holder renewed', [json(lease), refusal(409), json(lease), json(lease)], [get, put, get, put]],
-  ['starts again when others made the Lease', [refusal(404), refusal(409), json(lease)], [get, post, get, put]],
   [
     'starts again when others deleted it',
     [json(lease), refusal(404), refusal(404), json(lease)],
@@ -56,7 +55,6 @@ test.each<[string, Answer[], unknown[]]>([
 test.each<[string, Answer[], object]>([
   ['to read', [refusal(403)], { code: 403 }],
   ['to write', [json(lease), refusal(403)], { code: 403 }],
-  ['to make the Lease', [refusal(404), refusal(422)], { code: 422 }],
   ['to have the namespace', [refusal(404), refusal(404)], { code: 404 }],
   [
     'to let it win',

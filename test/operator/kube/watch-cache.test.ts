@@ -1,32 +1,32 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { slim, type WatchCacheOptions } from '../../../src/operator/kube/watch-cache.ts';
+import { slim } from '../../../src/operator/kube/watch-cache.ts';
 import { object } from '../objects.ts';
 import { type Answer, hanging, refusal } from './answering.ts';
 import { bookmark, ended, event, page, setUp } from './watch-cache-under-test.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-test.each([
-  [
-    'nothing that a controller reads',
-    object({ spec: { a: 1 } }, { adopt: 'x' }),
-    object({ spec: { a: 1 } }, { adopt: 'x' }),
-  ],
-  ['the managed fields', object({ metadata: { managedFields: [{}] } }), object()],
-  [
-    'the copy that kubectl makes',
-    object({ metadata: { annotations: { [LAST_APPLIED]: '{}', other: 'kept' } } }),
-    object({ metadata: { annotations: { other: 'kept' } } }),
-  ],
-  [
-    'nothing of an object without annotations',
-    object({ metadata: { annotations: undefined } }),
-    object({ metadata: { annotations: undefined } }),
-  ],
-])('the cache drops %s', (_, of, expected) => {
-  expect(slim(of)).toEqual(expected);
+test('a cache drops managed fields and the copy that kubectl makes, unless it is told what to keep', async () => {
+  const whole = (version: number) =>
+    object({
+      version,
+      spec: { a: 1 },
+      metadata: { managedFields: [{}], annotations: { [LAST_APPLIED]: '{}', other: 'kept' } },
+    });
+  const kept = (version: number) => object({ version, spec: { a: 1 }, metadata: { annotations: { other: 'kept' } } });
+  const { cache } = await setUp([page(5, [whole(4)]), hanging()]);
+  await cache.start();
+  expect([...cache.store.values()]).toEqual([kept(4)]);
+  cache.observe(whole(7));
+  expect([...cache.store.values()]).toEqual([kept(7)]);
+  expect(slim(object({ metadata: { annotations: undefined } })).metadata.annotations).toBeUndefined();
+
+  const only = await setUp([page(5, [whole(4)]), hanging()], {
+    transform: ({ metadata }) => object({ name: metadata.name }),
+  });
+  await only.cache.start();
+  expect([...only.cache.store.values()]).toEqual([object()]);
 });
 
 describe('a cache of two namespaces', () => {
@@ -55,13 +55,9 @@ describe('a cache of two namespaces', () => {
     const { cache, asked, askedFor } = await setUp(answers, { namespaces });
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
-    let isStarted = false;
-    const started = cache.start().then(() => {
-      isStarted = true;
-    });
+    const started = cache.start();
     await askedFor(3);
-    expect([isStarted, cache.staleness()]).toEqual([false, undefined]);
-    expect(cache.gapIn('two')).toBe('not listed yet');
+    expect([cache.gapIn('two'), cache.staleness()]).toEqual(['not listed yet', undefined]);
     vi.setSystemTime(Date.now() + 5_000);
     gate.resolve();
     await Promise.all([started, cache.filled]);
@@ -81,27 +77,6 @@ describe('a cache of two namespaces', () => {
     expect(cache.gapIn('one')).toMatch(/^not allowed to list .* in namespace one; grant get, list and watch on /);
     expect(cache.gapIn('two')).toBeUndefined();
   });
-
-  test('lists only the one again whose version has expired', async () => {
-    const answers = byNamespace({
-      one: [listing(5, inside('one')), refusal(410), listing(7), hanging()],
-      two: [listing(6, inside('two')), hanging()],
-    });
-    const { cache, asked, askedFor, changes } = await setUp(answers, { namespaces });
-    await cache.start();
-    await askedFor(6);
-    expect([...cache.store.values()].map(({ metadata }) => metadata.namespace)).toEqual(['two']);
-    expect(asked().sort()).toEqual(['list', 'list', 'list', 'watch 5', 'watch 6', 'watch 7']);
-    expect(changes.filter((each) => each.includes('deleted'))).toHaveLength(1);
-  });
-
-  test('names the one that it may not read', async () => {
-    const answers = byNamespace({ one: [listing(5), hanging()], two: [refusal(403)] });
-    const { cache } = await setUp(answers, { namespaces });
-    await cache.start();
-    expect(cache.obstacle()?.message).toMatch(/^not allowed to list ippolicies\S+ in namespace two; grant/);
-    expect(cache.staleness()).toBeUndefined();
-  });
 });
 
 describe('a cache', () => {
@@ -116,7 +91,6 @@ describe('a cache', () => {
     await Promise.all([cache.start(), cache.start(), cache.filled]);
     expect([...cache.store.values()]).toEqual([object(), object({ name: 'b' })]);
     expect(changes).toEqual(['watch: added a 1', 'watch: added b 1']);
-    expect(cache.staleness(before + 60_000)).toBeGreaterThan(0);
     expect(cache.staleness(before + 60_000)).toBeLessThanOrEqual(60_000);
     await askedFor(3);
     const path = 'GET /apis/tunnel-operator.dev/v1alpha1/namespaces/ns/ippolicies';
@@ -137,19 +111,6 @@ describe('a cache', () => {
     expect(changes).toEqual(['watch: added a 6', 'watch: updated a 7', 'watch: deleted a 7']);
     expect(asked()).toEqual(['list', 'watch 5', 'watch 7', 'watch 8', 'watch 12']);
     expect([lines, await activity('watch-failed')]).toEqual([[], 0]);
-  });
-
-  test.each<[string, Partial<WatchCacheOptions>, KubeObject]>([
-    ['what controllers read', {}, object({ version: 6 })],
-    ['what it is told to', { transform: (of) => ({ ...of, kept: 1 }) }, { ...object({ version: 6 }), kept: 1 }],
-  ])('keeps only %s', async (_, options, expected) => {
-    const whole = object({ version: 6, metadata: options.transform ? {} : { managedFields: [{}] } });
-    const { cache } = await setUp([page(5, [whole]), hanging()], options);
-    await cache.start();
-    expect([...cache.store.values()]).toEqual([expected]);
-    cache.observe({ ...whole, metadata: { ...whole.metadata, resourceVersion: '7' } });
-    const [kept] = cache.store.values();
-    expect(kept).toEqual({ ...expected, metadata: { ...expected.metadata, resourceVersion: '7' } });
   });
 
   test('keeps only the objects that it is told to, and those no longer than they exist', async () => {
@@ -203,20 +164,6 @@ describe('a cache', () => {
     expect([lines, await activity('watch-failed')]).toEqual([[], 0]);
   });
 
-  test('is not silent as long as anything comes', async () => {
-    const trickle: Answer = async (response) => {
-      for (let version = 6; version < 16; version++) {
-        response.write(bookmark(version));
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      }
-      response.end();
-    };
-    const { cache, asked, askedFor, activity } = await setUp([page(5, []), trickle, hanging()], { silenceMs: 400 });
-    await cache.start();
-    await askedFor(3);
-    expect([asked(), await activity('watch-silent')]).toEqual([['list', 'watch 5', 'watch 15'], 0]);
-  });
-
   test.each<[string, Answer[]]>([
     ['a list', [() => {}]],
     ['a watch', [page(5, []), hanging()]],
@@ -228,22 +175,39 @@ describe('a cache', () => {
     expect([server.asked.length, lines]).toEqual([answers.length, []]);
     expect([await activity('list-failed'), await activity('watch-failed')]).toEqual([0, 0]);
   });
+});
 
-  test('tells nothing any more once it has stopped', async () => {
-    const told = Array.from({ length: 5 }, (_, index) => event('MODIFIED', object({ version: 6 + index })));
-    const { cache, changes } = await setUp([page(5, []), hanging(told.join(''))]);
-    const stopped = Promise.withResolvers<string[]>();
-    cache.addHandler({ onChange: () => stopped.resolve(cache.stop().then(() => [...changes])) });
-    await cache.start();
-    const before = await stopped.promise;
-    await turn();
-    expect(changes).toEqual(before);
+describe('a cache that catches up', () => {
+  const named = (name: string, version: number) => object({ name, version });
+
+  test('has every page of what there is now, and keeps what is newer', async () => {
+    const { cache, changes, asked } = await setUp([page(9, [named('a', 4)], 'more'), page(9, [named('b', 5)])]);
+    cache.observe(named('a', 7));
+    await cache.catchUp('ns');
+    expect(changes).toEqual(['own: added a 7', 'watch: added b 5']);
+    expect([asked(), cache.staleness()]).toEqual([['list', 'list more'], undefined]);
   });
 
-  test('does not wait for the next attempt when it is told to stop', async () => {
-    const { cache } = await setUp([refusal(403)]);
-    await cache.start();
-    await turn();
-    expect(await Promise.race([cache.stop().then(() => 'stopped'), turn('still waiting')])).toBe('stopped');
+  test('asks for nothing in a namespace that is not watched', async () => {
+    const { cache, server } = await setUp([page(9, [])], { namespaces: ['one', 'two'] });
+    await cache.catchUp('three');
+    expect(server.asked).toEqual([]);
+    await cache.catchUp('two');
+    expect(server.asked.map(({ line }) => line)).toEqual([expect.stringContaining('/namespaces/two/')]);
+  });
+
+  test.each([
+    ['a refusal', [refusal(403)], false, 403],
+    ['a missing resource, which the watch has not found out', [refusal(404)], false, 404],
+    ['a refusal, though the watch finds the resource missing', [refusal(404), refusal(403)], true, 403],
+    ['nothing, if the watch finds the resource missing as well', [refusal(404)], true, undefined],
+  ])('is told of %s', async (_, answers, isStarted, code) => {
+    const [first = refusal(500), then = first] = answers;
+    const { cache } = await setUp([
+      (response, asked) => (asked.line.includes('/namespaces/') ? then : first)(response, asked),
+    ]);
+    if (isStarted) await cache.start();
+    if (code === undefined) await cache.catchUp('ns');
+    else await expect(cache.catchUp('ns')).rejects.toMatchObject({ name: 'KubeError', code });
   });
 });

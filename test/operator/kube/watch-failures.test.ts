@@ -1,6 +1,5 @@
 /** What stops a list or a watch: what is told of it, when it is repeated, and what counts as a failure. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { waitFor } from '../../../dev/processes/wait.ts';
 import { type Answer, cut, hanging, json, refusal } from './answering.ts';
 import { bookmark, ended, page, setUp } from './watch-cache-under-test.ts';
 
@@ -24,28 +23,6 @@ describe('a cache that is asked to be patient', () => {
       [40, 'watch failed; will resume', 4],
     ]);
   });
-
-  test('does not come back before it was asked to', async () => {
-    const at: number[] = [];
-    const noting =
-      (answer: Answer): Answer =>
-      (response, asked) => {
-        at.push(Date.now());
-        return answer(response, asked);
-      };
-    const { cache, askedFor } = await setUp([page(5, []), noting(later(429, '1')), noting(hanging())]);
-    await cache.start();
-    await askedFor(3);
-    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(999);
-  });
-
-  test('is not kept waiting longer than a timer can run, which would be no time at all', async () => {
-    const { cache, asked, askedFor } = await setUp([later(503, '99999999')]);
-    void cache.start();
-    await askedFor(1);
-    await new Promise((done) => setTimeout(done, 500));
-    expect(asked()).toEqual(['list']);
-  });
 });
 
 describe('an obstacle', () => {
@@ -60,12 +37,6 @@ describe('an obstacle', () => {
     const { cache, lines, askedFor, activity } = await setUp([refusal(code), refusal(code), page(5, []), hanging()]);
     await cache.start();
     expect(cache.obstacle()).toEqual({ kind, message });
-    let isFilled = false;
-    void cache.filled.then(() => {
-      isFilled = true;
-    });
-    await askedFor(2);
-    expect(isFilled).toBe(false);
     await cache.filled;
     await askedFor(4);
     expect(cache.obstacle()).toBeUndefined();
@@ -79,68 +50,21 @@ describe('an obstacle', () => {
     expect([await activity('list'), await activity('list-failed')]).toEqual([3, 2]);
   });
 
-  test.each([
-    [404, 'missing', 20],
-    [403, 'forbidden', 50],
-  ])('%i of a resource that need not be there is one, and %s is told at level %i', async (code, kind, level) => {
-    const { cache, lines } = await setUp([refusal(code), page(5, []), hanging()], { isOptional: true });
+  test('that a resource is missing is not worth a warning if it need not be there', async () => {
+    const { cache, lines } = await setUp([refusal(404), page(5, []), hanging()], { isOptional: true });
     await cache.start();
-    expect([cache.obstacle()?.kind, lines.map((line) => line.level)]).toEqual([kind, [level]]);
-  });
-
-  test('of a watch is one too, of the core group, and in one namespace', async () => {
-    const type = { group: '', version: 'v1', plural: 'secrets' };
-    const answers = [page(5, []), refusal(403), hanging(bookmark(6))];
-    const { cache, asked, askedFor } = await setUp(answers, { type, namespaces: ['ns'] });
-    await cache.start();
-    await waitFor('the obstacle', () => cache.obstacle() !== undefined, { intervalMs: 1 });
-    const message = 'not allowed to watch secrets in namespace ns; grant get, list and watch on secrets';
-    expect(cache.obstacle()?.message).toBe(message);
-    await askedFor(3);
-    expect(asked()).toEqual(['list', 'watch 5', 'watch 5']);
-    await waitFor('its end', () => cache.obstacle() === undefined, { intervalMs: 5 });
+    expect([cache.obstacle()?.kind, lines.map((line) => line.level)]).toEqual(['missing', [20]]);
   });
 
   test('is nothing that passes by itself', async () => {
     const failures = [refusal(500), cut(), json({})];
     const answers = [...failures, page(5, []), hanging()];
     const { cache, lines, activity } = await setUp(answers, { namespaces: ['ns'] });
-    let isTried = false;
-    void cache.start().then(() => {
-      isTried = true;
-    });
-    await waitFor('three failures', () => lines.length === 3);
-    expect([isTried, cache.obstacle()]).toEqual([false, undefined]);
-    await cache.filled;
-    expect(lines).toMatchObject(
-      failures.map((_, index) => ({
-        level: 40,
-        msg: 'list failed; will resume',
-        resource: 'ippolicies',
-        namespace: 'ns',
-        failures: index + 1,
-      })),
-    );
-    expect(await activity('list-failed')).toBe(3);
+    await cache.start();
+    expect([cache.obstacle(), await activity('list-failed')]).toEqual([undefined, 3]);
+    const about = { level: 40, msg: 'list failed; will resume', resource: 'ippolicies', namespace: 'ns' };
+    expect(lines).toMatchObject([1, 2, 3].map((count) => ({ ...about, failures: count })));
   });
-});
-
-test('a failure is told with all that is known of it, and its repetitions in short, until something was heard', async () => {
-  const { cache, lines, askedFor } = await setUp([
-    page(5, []),
-    refusal(502),
-    refusal(502),
-    ended(bookmark(6)),
-    refusal(502),
-    hanging(),
-  ]);
-  await cache.start();
-  await askedFor(6);
-  expect(lines.map(({ err, error }) => [err !== undefined, error !== undefined])).toEqual([
-    [true, false],
-    [false, true],
-    [true, false],
-  ]);
 });
 
 describe('what counts as a failure in a row', () => {

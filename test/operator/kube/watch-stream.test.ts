@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { linesOf, readWatchEvent } from '../../../src/operator/kube/watch-stream.ts';
-import { object } from '../objects.ts';
 
 describe('the lines of a body', () => {
   test.each([
@@ -23,34 +22,12 @@ describe('the lines of a body', () => {
     };
     expect(await Array.fromAsync(linesOf(body()))).toEqual(['ä€']);
   });
-
-  test('fail when the body does', async () => {
-    const body = async function* () {
-      yield Buffer.from('a\n');
-      throw new Error('cut');
-    };
-    await expect(Array.fromAsync(linesOf(body()))).rejects.toThrow('cut');
-  });
 });
 
 describe('a watch event', () => {
-  test.each(['ADDED', 'MODIFIED', 'DELETED'] as const)('%s has its object', (type) => {
-    expect(readWatchEvent(JSON.stringify({ type, object: object() }))).toEqual({ type, object: object() });
-  });
-
   test('BOOKMARK has a version', () => {
     const line = JSON.stringify({ type: 'BOOKMARK', object: { kind: 'IPPolicy', metadata: { resourceVersion: '7' } } });
     expect(readWatchEvent(line)).toEqual({ type: 'BOOKMARK', resourceVersion: '7' });
-  });
-
-  test('ERROR is thrown, and says when to list again', () => {
-    const line = JSON.stringify({ type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'too old' } });
-    expect(() => readWatchEvent(line)).toThrow(expect.objectContaining({ code: 410, isExpired: true }));
-  });
-
-  test('ERROR may say nothing of use', () => {
-    const line = JSON.stringify({ type: 'ERROR', object: {} });
-    expect(() => readWatchEvent(line)).toThrow(expect.objectContaining({ code: 0, message: 'HTTP 0' }));
   });
 
   test.each(['{"type":"ADD', '', 'null', '[]'])('%j is none', (line) => {

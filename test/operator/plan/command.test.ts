@@ -2,12 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
-import { CALLS_AT_A_TIME } from '../../../src/operator/plan/bounded-calls.ts';
-import { exitCodeOf, type PlanConfig, plan } from '../../../src/operator/plan/command.ts';
-import type { Action } from '../../../src/operator/plan/planned.ts';
+import { type PlanConfig, plan } from '../../../src/operator/plan/command.ts';
 import { CannotStart } from '../../../src/settings/cannot-start.ts';
 import { type Answer, answering, json, refusal } from '../kube/answering.ts';
 
@@ -81,15 +78,6 @@ test.each<[string, Partial<PlanConfig>, string | undefined]>([
   expect(management.asked[0]?.headers['user-agent']).toBe('tunnel-operator plan');
 });
 
-test.each<[string, readonly string[] | undefined, string]>([
-  ['everywhere', undefined, 'does not exist'],
-  ['where that is allowed', ['default'], 'does not exist'],
-  ['nowhere else', ['other'], 'may be neither adopted'],
-])('resources are adopted %s, if nothing else is said', async (_, adoptNamespaces, expected) => {
-  const { made } = await planning([edge('e')], { adoptNamespaces });
-  expect((await made).output).toContain(expected);
-});
-
 test('a plan is for people to read, or for programs, and says what it could not check', async () => {
   const cluster: Answer = (response, asked) =>
     (/^GET .*\/tlsedges(\?|$)/.test(asked.line) ? refusal(403) : nothing)(response, asked);
@@ -103,32 +91,9 @@ test('a plan is for people to read, or for programs, and says what it could not 
   });
 });
 
-test('the API is asked for no more resources at a time than it can bear', async () => {
-  let [now, most] = [0, 0];
-  const api: Answer = async (response, asked) => {
-    most = Math.max(most, ++now);
-    await delay(20);
-    now--;
-    return notFound(response, asked);
-  };
-  const documents = [...'abcdefghjkmnpqrstvwx'].map((letter) => edge(letter, EDGE + letter));
-  await (await planning(documents, {}, { api })).made;
-  expect(most).toBeLessThanOrEqual(CALLS_AT_A_TIME);
-});
-
 test('a cluster that fails ends the plan, which says so', async () => {
   const { made } = await planning([edge('e')], {}, { cluster: refusal(500) });
   const failure = await made.catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(CannotStart);
   expect(failure).toMatchObject({ message: 'the cluster: said 500', cause: expect.any(KubeError) });
-});
-
-test.each<[number, Action[]]>([
-  [0, []],
-  [0, ['none', 'none']],
-  [1, ['blocked', 'none', 'change']],
-  [2, ['none', 'create']],
-])('the exit code is %i for %j', (expected, actions) => {
-  const plans = actions.map((action) => ({ kind: 'TLSEdge', namespace: 'ns', name: 'e', action, changes: [] }));
-  expect(exitCodeOf(plans)).toBe(expected);
 });

@@ -5,7 +5,6 @@ import { GROUP } from '../../../src/operator/contract/names.ts';
 import type { ResourceType } from '../../../src/operator/kube/kube-api.ts';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import { type KubeObject, LAST_APPLIED } from '../../../src/operator/kube/kube-object.ts';
-import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
 import { Source } from '../../../src/operator/managed/declaration/input.ts';
 import { DeclaredObjects } from '../../../src/operator/plan/declared-objects.ts';
 import { DesiredCluster, isNew } from '../../../src/operator/plan/desired-cluster.ts';
@@ -97,12 +96,6 @@ describe('a file', () => {
     expect([isNew(made), manager]).toEqual([false, undefined]);
   });
 
-  test('sets its own annotations', async () => {
-    const { desired } = cluster([]);
-    const { object: made } = await desired.applied(kind, file('a', {}, { annotations: { a: '1' } }));
-    expect(made.metadata.annotations).toEqual({ a: '1' });
-  });
-
   test('is sent as it is to a server that merges it', async () => {
     const managedFields = [{ manager: 'flux', operation: 'Apply', fieldsV1: { 'f:spec': { 'f:old': {} } } }];
     const existing = object({ metadata: { managedFields }, spec: { old: 1 } });
@@ -112,10 +105,6 @@ describe('a file', () => {
     expect(body).toMatchObject({ spec: { description: 'new' }, metadata: { namespace: 'ns', annotations: {} } });
     expect(body).not.toHaveProperty('spec.old');
     expect(manager).toBe('flux');
-  });
-
-  test('that makes no object is refused', async () => {
-    await expect(cluster([]).desired.applied(kind, invalid('a'))).rejects.toBeInstanceOf(Blocked);
   });
 });
 
@@ -131,11 +120,6 @@ describe('the objects of a kind', () => {
   const spec = { description: 'new' };
   const there = [a, b, elsewhere].filter((each) => each !== undefined);
 
-  test('are those that there are, as the files make them', async () => {
-    const { desired } = cluster([file('a', { spec }), invalid('b'), file('c')], { [POLICIES]: there });
-    expect(await desired.existing(kind)).toMatchObject([{ metadata: { uid: '0' }, spec }, b, elsewhere]);
-  });
-
   test('are those of the files, too, where all are asked for', async () => {
     const foreign = { ...file('foreign'), apiVersion: 'other.example/v1' };
     const other = { ...file('other'), kind: 'TLSEdge' };
@@ -148,13 +132,6 @@ describe('the objects of a kind', () => {
       ['x', 'a', { description: 'old' }],
       ['ns', 'c', spec],
     ]);
-  });
-
-  test('are asked for once', async () => {
-    const { desired, asked } = cluster([], { [POLICIES]: there });
-    expect(await desired.find(kind, { kind: 'IPPolicy', namespace: 'ns', name: 'a' })).toBe(a);
-    expect(await desired.find(kind, { kind: 'IPPolicy', namespace: 'ns', name: 'a' })).toBe(a);
-    expect(asked).toEqual([`${POLICIES}/ns/a`]);
   });
 });
 
@@ -185,58 +162,33 @@ describe('a text', () => {
     const given = [core('Secret', 's', { data: { key: base64('file') } })];
     expect(await read(given, inCluster)).toEqual({ text: 'file', asked: [] });
   });
-
-  test('may be given as stringData, beside other data', async () => {
-    const both = [core('Secret', 's', { data: { other: base64('encoded') }, stringData: { key: 'plain' } })];
-    expect(await read(both, inCluster)).toEqual({ text: 'plain', asked: [] });
-    expect(await read(both, inCluster, source('Secret', 'other'))).toEqual({ text: 'encoded', asked: [] });
-    const none = [core('Secret', 's', { data: { key: base64('file') }, stringData: null })];
-    expect(await read(none, inCluster)).toMatchObject({ text: 'file' });
-  });
-
-  test('stays where only the cluster has it', async () => {
-    const given = [core('Secret', 's', { stringData: { key: 'plain' } })];
-    const found = await read(given, inCluster, source('Secret', 'other'));
-    expect(found).toEqual({ text: 'theirs', asked: ['/v1/secrets/ns/s'] });
-  });
-
-  test('is refused where there is none, and where the files contradict each other', async () => {
-    await expect(read([], {})).rejects.toThrow('spec.text: Secret ns/s does not exist');
-    const twice = ['1', '2'].map((key) => core('Secret', 's', { stringData: { key } }));
-    const message = 'spec.text: Secret ns/s is declared differently in document 1, and in document 2';
-    await expect(read(twice, inCluster)).rejects.toThrow(message);
-  });
 });
 
-describe('the ReferenceGrants', () => {
+test('the ReferenceGrants are those of the files, and the others of the cluster, if it has the Gateway API', async () => {
   const grant = (name: string, more: object = {}): ManifestDocument => ({
     apiVersion: 'gateway.networking.k8s.io/v1beta1',
     kind: 'ReferenceGrant',
     metadata: { name },
     ...more,
   });
-  const existing = ['a', 'b'].map((name) => object({ name, kind: 'ReferenceGrant', spec: 'cluster' }));
   const documents = [
     grant('a', { spec: 'file' }),
-    grant('c', { spec: 'file' }),
     grant('foreign', { apiVersion: 'other.example/v1' }),
     grant('gateway', { kind: 'Gateway' }),
     grant('invalid', { metadata: { name: 'invalid', finalizers: 'none' } }),
   ];
-  const shown = (grants: readonly KubeObject[]) => grants.map(({ metadata, spec }) => `${metadata.name} of ${spec}`);
-
-  test('are those of the files, and the others of the cluster', async () => {
-    const { desired, asked } = cluster(documents, { [GRANTS]: existing });
-    expect(shown(await desired.grants())).toEqual(['a of file', 'c of file', 'b of cluster']);
-    await desired.grants();
-    expect(asked).toEqual([GRANTS]);
-  });
-
-  test('are those of the files in a cluster without the Gateway API', async () => {
-    const without = { [GRANTS]: new KubeError(404, 'NotFound', 'no such resource') };
-    expect(shown(await cluster(documents, without).desired.grants())).toEqual(['a of file', 'c of file']);
-    for (const error of [new KubeError(403, 'Forbidden', 'no'), new TypeError('odd')]) {
-      await expect(cluster(documents, { [GRANTS]: error }).desired.grants()).rejects.toBe(error);
-    }
-  });
+  const grantsOf = async (content: readonly KubeObject[] | Error) =>
+    (await cluster(documents, { [GRANTS]: content }).desired.grants()).map(({ metadata, spec }) => [
+      metadata.name,
+      spec,
+    ]);
+  const existing = ['a', 'b'].map((name) => object({ name, kind: 'ReferenceGrant', spec: 'cluster' }));
+  const [ofFile, ofCluster] = [
+    ['a', 'file'],
+    ['b', 'cluster'],
+  ];
+  expect(await grantsOf(existing)).toEqual([ofFile, ofCluster]);
+  expect(await grantsOf(new KubeError(404, 'NotFound', 'no such resource'))).toEqual([ofFile]);
+  const refused = new KubeError(403, 'Forbidden', 'no');
+  await expect(grantsOf(refused)).rejects.toBe(refused);
 });

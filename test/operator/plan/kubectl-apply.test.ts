@@ -34,15 +34,6 @@ describe('the patch', () => {
     expect(applyPatch(file, before(applied))).toEqual(expected);
   });
 
-  test('leaves what has another owner, too', () => {
-    const applied = {
-      members: { m: { a: {}, b: {} }, n: {}, o: {} },
-      owned: [{ m: { a: {} } }, { n: {} }],
-      manager: 'x',
-    };
-    expect(applyPatch({ m: { c: 1 } }, applied)).toEqual({ m: { c: 1, b: null }, o: null });
-  });
-
   test('leaves what it does not name, and removes what it says', () => {
     expect(patched({ a: 1, m: { x: 1, y: 2 }, n: 1 }, { m: { y: null, z: { deep: null } }, n: { p: 1 } })).toEqual({
       a: 1,

@@ -1,10 +1,109 @@
 /** What is planned for the objects of files, and what keeps one of them from it without ending the plan. */
+
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ApiError } from '../../../src/client/client.ts';
+import { ApiError, createClient } from '../../../src/client/client.ts';
+import type { DerivedKind } from '../../../src/operator/export/spec-members.ts';
+import { attachedKinds, kinds } from '../../../src/operator/kinds/kinds.ts';
+import type { ResourceType } from '../../../src/operator/kube/kube-api.ts';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import type { Remote } from '../../../src/operator/managed/declaration/external.ts';
+import { ApiServerCheck } from '../../../src/operator/plan/api-server-check.ts';
+import { DeclaredObjects } from '../../../src/operator/plan/declared-objects.ts';
+import { DesiredCluster } from '../../../src/operator/plan/desired-cluster.ts';
 import type { ManifestDocument } from '../../../src/operator/plan/manifest-files.ts';
+import { NamedResources } from '../../../src/operator/plan/named-resources.ts';
+import { Planner } from '../../../src/operator/plan/planner.ts';
+import { Rivals } from '../../../src/operator/plan/rivals.ts';
+import { SecretConflicts } from '../../../src/operator/plan/secret-conflicts.ts';
 import { object } from '../objects.ts';
-import { planned, type Surroundings } from './planner-under-test.ts';
+
+const missing = new ApiError({ error_code: 'NOT_FOUND', status_code: 404, msg: 'not found', details: {} });
+
+interface Surroundings {
+  /** By the plurals of their kinds. */
+  readonly objects?: Readonly<Record<string, readonly KubeObject[] | Error>>;
+  readonly remotes?: readonly Remote[] | Error;
+  /** The members that differ, of every resource. */
+  readonly changed?: string[];
+  readonly mayAdopt?: boolean;
+  /** The names of those that the API server takes longer to answer about. */
+  readonly slow?: readonly string[];
+  /** The plural of the kind whose objects the API server refuses. */
+  readonly refused?: string;
+}
+
+/** Plans with every kind, on servers that have what is given. */
+async function planned(documents: readonly ManifestDocument[], surroundings: Surroundings = {}) {
+  const { objects = {}, remotes = [], changed = [], mayAdopt = true, slow = [], refused } = surroundings;
+  const original = createClient({ baseUrl: 'http://localhost:1', apiKey: 'x' });
+  const find = async (id: string) => {
+    if (remotes instanceof Error) throw remotes;
+    return remotes.find((each) => each.id === id);
+  };
+  const get = async (): Promise<never> => {
+    throw missing;
+  };
+  const client = { ...original, users: { ...original.users, get }, whoami: get };
+  const answering = (kind: DerivedKind): DerivedKind => ({
+    ...kind,
+    external: () => ({
+      ...kind.external(original),
+      observe: find,
+      sight: async () => 'everything' as const,
+      changes: () => changed,
+      scope: async () => ({ resources: [], nextSequence: 1 }),
+    }),
+  });
+  const all = [...kinds, ...attachedKinds].map(answering);
+  const itemsOf = ({ plural }: ResourceType) => {
+    const items = objects[plural] ?? [];
+    if (items instanceof Error) throw items;
+    return [...items];
+  };
+  const kube = {
+    async find(type: ResourceType, name: string) {
+      if (slow.includes(name)) await setTimeout(20);
+      return itemsOf(type).find(({ metadata }) => metadata.name === name);
+    },
+    list: async (type: ResourceType) => ({ items: itemsOf(type), resourceVersion: '1', continueToken: undefined }),
+  };
+  // Unless it refuses, what it is asked about is taken as it is.
+  const busy = async ({ plural }: ResourceType): Promise<never> => {
+    if (plural === refused) throw new KubeError(422, 'Invalid', 'in other words');
+    throw new KubeError(429, 'TooManyRequests', 'busy');
+  };
+  const note = () => {};
+  const declared = new DeclaredObjects(
+    documents.map((document, index) => ({ document, place: `document ${index + 1}` })),
+    'ns',
+  );
+  const cluster = new DesiredCluster(kube, declared);
+  return new Planner({
+    kinds: all,
+    client,
+    declared,
+    cluster,
+    apiServer: new ApiServerCheck({
+      kube: { tryCreate: busy, tryPatch: busy, tryApply: busy },
+      createsNamespace: () => false,
+      note,
+    }),
+    rivals: new Rivals({ existing: (kind) => cluster.existing(kind), mayAdopt: () => mayAdopt }),
+    secrets: new SecretConflicts({
+      find: (name) => cluster.findSecret(name),
+      isDeclared: (name) => cluster.declaresSecret(name),
+      mayAdopt: () => mayAdopt,
+      note,
+    }),
+    named: new NamedResources(all, client),
+    all: (kind) => cluster.all(kind),
+    grants: () => cluster.grants(),
+    mayAdopt: (namespace) => mayAdopt && namespace === 'ns',
+    mayHandOutUserRights: false,
+  }).planAll();
+}
 
 const [OWN, OTHER] = ['edgtls_01m7yvm3eyf20vnt1006h45zq2', 'edgtls_01m7yvm3eyf20vnt1006h45zq3'];
 const USER = 'usr_01m7yvm3eyf20vnt1006h45zq2';
@@ -52,12 +151,6 @@ test.each<[string, readonly ManifestDocument[], Surroundings, string]>([
   ['the files contradict each other', [edge('e'), edge('e', { description: 'x' })], {}, 'declared differently'],
   ['its kind is not known', [file('Other', 'e')], {}, 'the operator has no kind Other'],
   [
-    'its version is not known',
-    [{ ...edge('e'), apiVersion: 'tunnel-operator.dev/v9' }],
-    {},
-    'the operator has no kind TLSEdge of tunnel-operator.dev/v9',
-  ],
-  [
     'it is being deleted',
     [edge('e')],
     { objects: { tlsedges: [object({ name: 'e', metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } })] } },
@@ -80,12 +173,6 @@ test.each<[string, readonly ManifestDocument[], Surroundings, string]>([
     'could not be looked at with this API key: denied',
   ],
   ['it may not adopt', [edge('e', {}, { adopt: OWN })], { remotes: [own], mayAdopt: false }, 'may be neither adopted'],
-  [
-    'its annotation names what was not made for it',
-    [edge('e', {}, { 'external-id': OWN })],
-    { remotes: [own], mayAdopt: false },
-    'may be neither adopted',
-  ],
   [
     'it may name nothing by its id',
     [modules('m', { tlsEdgeRef: { id: OWN } })],
@@ -116,40 +203,12 @@ test.each<[string, readonly ManifestDocument[], Surroundings, string]>([
   expect(last).toMatchObject({ action: 'create' });
 });
 
-test.each([
-  ['the cluster', { objects: { tlsedges: new KubeError(500, 'InternalError', 'failed') } }, 'failed'],
-  [
-    'the API',
-    { remotes: new ApiError({ error_code: 'INTERNAL_ERROR', status_code: 500, msg: 'broken', details: {} }) },
-    'broken',
-  ],
-])('there is no plan if %s fails', async (_, surroundings, message) => {
-  await expect(planned([edge('e', {}, { adopt: OTHER })], surroundings)).rejects.toThrow(message);
-});
-
-test.each([
-  ['first', ['a', 'b'], []],
-  ['last', ['b', 'a'], ['b']],
-])(
-  'one that is paused does nothing, whatever its spec is, but claims what it names, if it comes %s',
-  async (_, order, slow) => {
-    const files = { a: edge('a', { other: 1 }, { paused: 'true', adopt: OWN }), b: edge('b', {}, { adopt: OWN }) };
-    const documents = Object.values(files).sort(
-      (x, y) => order.indexOf(x.metadata.name) - order.indexOf(y.metadata.name),
-    );
-    const plans = await planned(documents, { remotes: [own], slow });
-    expect(plans.find(({ name }) => name === 'a')).toMatchObject({ action: 'none', reason: 'paused', changes: [] });
-    expect(plans.find(({ name }) => name === 'b')).toMatchObject(
-      order[0] === 'a' ? blocked('TLSEdge ns/a') : { action: 'none', reason: 'adopted' },
-    );
-  },
-);
-
-test('one that only observes changes nothing', async () => {
-  const observing = edge('a', { managementPolicy: 'Observe' }, { adopt: OWN });
-  expect(await planned([observing], { remotes: [own], changed: ['description'] })).toMatchObject([
-    { action: 'none', reason: 'only observed', id: OWN, changes: [] },
-  ]);
+test('one that is paused does nothing, whatever its spec is, but claims what it names, even if it comes last', async () => {
+  const [a, b] = [edge('a', { other: 1 }, { paused: 'true', adopt: OWN }), edge('b', {}, { adopt: OWN })];
+  const paused = { name: 'a', action: 'none', reason: 'paused', changes: [] };
+  expect(await planned([a, b], { remotes: [own] })).toMatchObject([paused, blocked('TLSEdge ns/a')]);
+  const later = await planned([b, a], { remotes: [own], slow: ['b'] });
+  expect(later).toMatchObject([{ action: 'none', reason: 'adopted' }, paused]);
 });
 
 test.each([
@@ -173,74 +232,11 @@ test.each([
   ]);
 });
 
-test('what is superseded and due is deleted with the end of a pause', async () => {
-  const retiring = JSON.stringify([{ id: OTHER, generation: 1, after: '2026-11-21T10:00:00Z' }]);
-  const annotations = named({ 'external-id': OWN, retiring });
-  const applied = JSON.stringify({ metadata: { annotations: named({ paused: 'true' }) } });
-  const paused = {
-    ...annotations,
-    ...named({ paused: 'true' }),
-    'kubectl.kubernetes.io/last-applied-configuration': applied,
-  };
-  const objects = { tlsedges: [object({ name: 'e', kind: 'TLSEdge', metadata: { annotations: paused } })] };
-  const gone = `${OTHER}, which is superseded, is deleted`;
-  const surroundings = { objects, remotes: [own] };
-  expect(await planned([edge('e')], surroundings)).toMatchObject([{ action: 'change', reason: gone }]);
-  expect(await planned([edge('e', { managementPolicy: 'Observe' })], surroundings)).toMatchObject([
-    { action: 'change', reason: `only observed; ${gone}` },
-  ]);
-  expect(await planned([edge('e')], { objects })).toMatchObject([
-    { action: 'create', reason: `${OWN} no longer exists; ${gone}` },
-  ]);
-});
-
-test('a new route that requires modules waits for some with its backend', async () => {
-  const backend = { kind: 'HTTPResponseBackend', name: 'page' };
-  const documents = [
-    file('HTTPSEdge', 'e', {}),
-    file('HTTPResponseBackend', 'page', { body: { value: 'x' } }),
-    file('HTTPSEdgeRoute', 'r', {
-      edgeRef: { name: 'e' },
-      match: '/',
-      matchType: 'path_prefix',
-      backendRef: backend,
-      requireModules: true,
-    }),
-  ];
-  const [, , route] = await planned(documents);
-  expect(route).toMatchObject({ action: 'create', reason: 'spec.backendRef waits for modules' });
-});
-
-test.each<[string, Surroundings['changed'], Record<string, string>, object]>([
-  ['does not keep it from staying', [], {}, { action: 'none' }],
-  ['does not keep it from changing', ['description'], {}, { action: 'change' }],
-  [
-    'keeps it from being replaced',
-    [],
-    { 'rotate-requested-at': 'now' },
-    blocked(`spec.ownerId: ${USER} does not exist`),
-  ],
-])('that the owner of a resource is gone %s', async (_, changed = [], annotations, expected) => {
-  const id = 'cr_01m7yvm3eyf20vnt1006h45zq2';
-  const existing = object({ name: 'c', kind: 'TunnelCredential', status: { id, createGeneration: 1 } });
-  const credential = { id, uri: '', owner_id: USER };
-  const [plan] = await planned([file('TunnelCredential', 'c', { ownerId: USER, secret: {} }, annotations)], {
-    objects: { tunnelcredentials: [existing] },
-    remotes: [credential],
-    changed,
-  });
+test.each<[string, Surroundings, Record<string, string>, object]>([
+  ['is created', {}, {}, { action: 'create' }],
+  ['is kept', { remotes: [own] }, { adopt: OWN }, { id: OWN }],
+  ['is blocked', {}, { adopt: OTHER }, blocked('TLSEdge ns/e is not ready yet')],
+])('what refers to an object of the files that %s follows it', async (_, surroundings, annotations, expected) => {
+  const [plan] = await planned([modules('m', { tlsEdgeRef: { name: 'e' } }), edge('e', {}, annotations)], surroundings);
   expect(plan).toMatchObject(expected);
-});
-
-test.each([
-  ['a Secret', 'Secret', { path: 'spec.description', isSecret: true }],
-  ['a ConfigMap', 'ConfigMap', { path: 'spec.description', before: 'old', after: 'new' }],
-])('what was taken from %s until now is shown or not', async (_, kind, expected) => {
-  const sources = [{ field: 'spec.description', kind, name: 's', resourceVersion: '1', digest: 'd' }];
-  const [plan] = await planned([edge('e', { description: 'new' })], {
-    objects: { tlsedges: [object({ name: 'e', kind: 'TLSEdge', status: { ...status, sources } })] },
-    remotes: [own],
-    changed: ['description'],
-  });
-  expect(plan?.changes).toEqual([expected]);
 });

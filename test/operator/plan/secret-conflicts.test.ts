@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
 import { tunnelCredentialKind } from '../../../src/operator/kinds/tunnel-credential.ts';
-import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
 import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
@@ -104,41 +103,13 @@ describe('a Secret that is there', () => {
 });
 
 describe('a Secret that is to come', () => {
-  test.each([
-    ['new objects', ''],
-    ['objects that are there', undefined],
-  ])('is of the one of several %s whose turn comes first', async (_, uid) => {
+  test('is of the one of several objects whose turn comes first', async () => {
     const { deliver } = among();
     const { promise: turn, resolve: come } = Promise.withResolvers<void>();
-    const later = deliver(credential('later', uid), CREATE, turn);
-    await new Promise(setImmediate);
-    await expect(deliver(credential('first', uid))).resolves.toBeUndefined();
+    const later = deliver(credential('later', ''), CREATE, turn);
+    await expect(deliver(credential('first', ''))).resolves.toBeUndefined();
     come();
     await expect(later).rejects.toThrow('Secret s exists and belongs to TunnelCredential first');
     await expect(later).rejects.toBeInstanceOf(Blocked);
   });
-
-  test('may be in the files, too, which is noted', async () => {
-    const { deliver, notes } = among({ isDeclared: true });
-    await deliver(credential('a'));
-    expect(notes).toEqual([
-      'Secret ns/s is in the files, and TunnelCredential ns/a delivers into it: whichever comes first keeps the other from it',
-    ]);
-    const without = among();
-    await without.deliver(credential('a'));
-    expect(without.notes).toEqual([]);
-  });
 });
-
-test('what may not be read is not checked, which is noted', async () => {
-  const { deliver, notes } = among({ existing: new KubeError(403, 'Forbidden', 'no right'), isDeclared: true });
-  for (const name of ['a', 'b']) await expect(deliver(credential(name))).resolves.toBeUndefined();
-  expect(new Set(notes)).toEqual(new Set(['whether Secret ns/s belongs to something else was not checked: no right']));
-});
-
-test.each([new KubeError(500, 'InternalError', 'failed'), new TypeError('odd')])(
-  'nothing is said if the Secret cannot be looked at: %s',
-  async (error) => {
-    await expect(among({ existing: error }).deliver(credential('a'))).rejects.toBe(error);
-  },
-);

@@ -1,8 +1,8 @@
-/** Durations (src/settings/duration.ts) in specs: in CEL, for the API server to check, and for who reads what it has not. */
+/** Durations (src/settings/duration.ts) in specs, checked by the API server in CEL and here for specs that it has not checked. */
 import { parseDuration } from '../../../settings/duration.ts';
 import type { CelRule } from '../../managed/declaration/cel.ts';
 
-/** Few digits enough that no sum of them overflows: in CEL, as in Go, a duration of more than 292 years is an error. */
+/** Few enough digits that no sum overflows: in CEL, as in Go, a duration of more than 292 years is an error. */
 const BOUNDED = [
   '[0-9]{1,5}(\\.[0-9]{1,3})?h',
   '[0-9]{1,7}(\\.[0-9]{1,3})?m',

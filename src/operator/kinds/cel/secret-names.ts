@@ -6,7 +6,7 @@ import { GROUP, MANAGED_BY } from '../../contract/names.ts';
 import { type CelRule, DNS_NAME } from '../../managed/declaration/cel.ts';
 
 const NAME = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
-/** Of a DNS name. */
+/** The longest DNS name. */
 const MAX_PREFIX = 253;
 const QUALIFIED_NAME = `^(${DNS_NAME}/)?${NAME}$`;
 

@@ -98,7 +98,8 @@ test('an object restored with its annotations and its Secret keeps both once its
     expect(await stack.tryApply(secret)).toMatchObject({ code: 0 });
     await stack.apply(credential('backup', {}, backup.metadata.annotations));
   });
-  await stack.reason(CREDENTIALS, 'backup', 'Ready', 'AccessDenied');
+  const { ready } = await stack.reason(CREDENTIALS, 'backup', 'Ready', 'AccessDenied');
+  expect(ready?.message).toContain('--adopt-namespaces that include it until this object is Ready');
   await stack.restart(undefined, { adoptNamespaces: [stack.namespace] });
   expect((await stack.ready(CREDENTIALS, 'backup')).status.id).toBe(status.id);
   // From now on, its status says that it has created the credential.

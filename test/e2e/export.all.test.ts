@@ -85,7 +85,9 @@ test('applied, an export takes everything over without a change at the API', { t
   await stack.operate();
   const routeModules = ours('httpsedgeroutemodules');
   const { ready } = await stack.reason(routeModules, 'portal', 'Ready', 'SourceNotFound');
-  expect(ready?.message).toContain('Secret portal-httpsedgeroutemodules does not exist: create it, or name another');
+  expect(ready?.message).toMatch(
+    /^spec\.oidc\.clientSecret: Secret \S+portal-httpsedgeroutemodules does not exist: create it/,
+  );
   await secret('portal-httpsedgeroutemodules', { 'oidc-client-secret': clientSecret });
   for (const { kind, metadata } of documents) {
     const type = ours(allKinds.find((each) => each.kind === kind)?.plural ?? '');

@@ -1,4 +1,4 @@
-/** Whom modules are to keep out is kept out from the beginning to the end, in whatever order things are made and deleted. */
+/** Modules that guard a route or edge do so from its first revision to its last, whatever the order of changes. */
 import { describe, expect, test } from 'vitest';
 import { eventually, type Manifest, manifest, ours, startStack } from './stack.ts';
 

@@ -3,9 +3,12 @@
  * reconcile does. The other files show the details with two kinds.
  */
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { type Declaration, type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { fromConfigMap, fromSecret, type SourceStyle } from '../../dev/fixtures/source-texts.ts';
+import { modulesRows } from '../../dev/fixtures/story-rows.ts';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { someOf } from '../tier.ts';
 import { API_KEY, eventually, manifest, startStack } from './stack.ts';
 
@@ -14,7 +17,7 @@ const stack = await startStack({ prefix: 'kinds', settings: { resyncMs: 300 } })
 const { client } = stack;
 const post = postTo(stack.api.url, API_KEY);
 
-const ADOPT = 'tunnel-operator.dev/adopt';
+const record = z.record(z.string(), z.unknown());
 
 /** Numbers that no two objects share. */
 let numbers = 0;
@@ -45,7 +48,9 @@ describe('every kind', () => {
       const id = await made(row, name, least);
       const resource = await remote(row, id);
       expect(resource).toMatchObject(least.remote);
-      expect((await stack.see(type, name)).status).toMatchObject({ id, uri: resource.uri, observedGeneration: 1 });
+      const { status: shown, object } = await stack.see(type, name);
+      expect(shown).toMatchObject({ id, uri: resource.uri, observedGeneration: 1 });
+      expect(object.metadata.annotations?.[ANNOTATION.externalId]).toBe(id);
 
       for (const step of steps) {
         await apply(row, name, step);
@@ -67,13 +72,13 @@ describe('every kind', () => {
     const { another: theirs, changed: ours } = await declare(row);
     const { id } = await kind.calls(client).create(theirs.body);
     const observed = { ...ours, spec: { ...ours.spec, managementPolicy: 'Observe' } };
-    await apply(row, name, observed, { [ADOPT]: id });
+    await apply(row, name, observed, { [ANNOTATION.adopt]: id });
     const { synced } = await stack.reason(type, name, 'Synced', 'Observed');
     expect(synced?.message).toMatch(/differs in spec\./);
     expect(await remote(row, id)).toMatchObject(theirs.remote);
 
     const retained = { ...ours, spec: { ...ours.spec, deletionPolicy: 'Retain' } };
-    await apply(row, name, retained, { [ADOPT]: id });
+    await apply(row, name, retained, { [ANNOTATION.adopt]: id });
     await eventually(async () => expect(await remote(row, id)).toMatchObject(ours.remote));
     await eventually(async () => expect((await stack.see(type, name)).synced?.reason).toBe('UpToDate'));
     expect((await stack.see(type, name)).status.id).toBe(id);
@@ -124,23 +129,6 @@ describe('every kind', () => {
     },
   );
 
-  test.concurrent.for(rows.filter(({ immutable }) => immutable.length > 0))(
-    '$name says when what it adopts has another value for good, and lets go of it unharmed',
-    async (row) => {
-      const { type, kind, immutable } = row;
-      const name = `${type.plural}-unlike`;
-      const { another, unlike } = await declare(row);
-      const { id } = await kind.calls(client).create(another.body);
-      await apply(row, name, { ...another, spec: { ...another.spec, ...unlike } }, { [ADOPT]: id });
-      const { ready } = await stack.reason(type, name, 'Ready', 'Rejected');
-      const fields = immutable.map((member) => `spec.${member}`).join(', ');
-      expect(ready?.message).toContain(`${id} differs in ${fields}, which cannot be changed`);
-      await stack.remove(type, name);
-      expect(await remote(row, id)).toMatchObject(another.remote);
-      await kind.calls(client).delete(id);
-    },
-  );
-
   test.concurrent.for(rows.filter(({ replaced }) => replaced.length > 0))(
     '$name is made anew when what the API cannot change is changed, and the old one goes',
     async (row) => {
@@ -187,6 +175,68 @@ describe('every kind', () => {
   );
 });
 
+/** Waits for an Event that says that these were set back. */
+const isReported = (name: string, members: readonly string[]) =>
+  eventually(async () => {
+    const told = (await stack.events(name)).filter(({ reason }) => reason === 'DriftCorrected');
+    const named = told.map(({ message }) => message.match(/(?<=spec\.)[\w.]+/g) ?? []);
+    expect(named).toContainEqual(expect.arrayContaining([...members]));
+  });
+
+describe('what somebody changes at the API', () => {
+  test.concurrent.for(rows)(
+    'is set back in each field of $name, and named; what is deleted is made again',
+    async (row) => {
+      const { type } = row;
+      const name = `${type.plural}-drifted`;
+      const { another, drifts } = await declare(row);
+      const { get, update, delete: remove } = row.kind.calls(client);
+      const id = await made(row, name, another);
+      const before = await get(id);
+      expect(await update(id, Object.assign({}, ...drifts.map(({ body }) => body)))).not.toEqual(before);
+      await eventually(async () => expect(await get(id)).toEqual(before));
+      await isReported(
+        name,
+        drifts.map(({ member }) => member),
+      );
+
+      await remove(id);
+      const again = await eventually(async () => {
+        const { status } = await stack.ready(type, name);
+        expect(status.id).not.toBe(id);
+        return String(status.id);
+      });
+      expect(await get(again)).toMatchObject(another.remote);
+      await stack.remove(type, name);
+    },
+  );
+
+  test.concurrent.for(someOf(modulesRows))('is set back in each module of $name, and named', async (row) => {
+    const name = `${row.type.plural}-drifted`;
+    const { whole, drifts, ownerId } = await row.declare(post, ++numbers);
+    const external = row.attached.external(client);
+    const modules = async () => z.object({ modules: record }).parse(await external.observe(ownerId)).modules;
+    await stack.apply(manifest(row, name, whole.spec));
+    await stack.ready(row.type, name);
+    const before = await modules();
+    expect(before).toMatchObject(record.parse(whole.remote.modules));
+    for (const { name: module, member, calls } of row.attached.modules) {
+      const own = drifts.filter((drift) => drift.module.name === module);
+      await calls(client, ownerId).put(Object.assign({}, whole.body[module], ...own.map(({ body }) => body)));
+      await isReported(
+        name,
+        own.map((drift) => drift.member),
+      );
+      await eventually(async () => expect(await modules()).toEqual(before));
+      await calls(client, ownerId).delete();
+      await isReported(name, [member]);
+      await eventually(async () => expect(await modules()).toEqual(before));
+    }
+    await stack.remove(row.type, name);
+    expect(await modules()).toEqual({});
+  });
+});
+
 test('a steady state of one object of each kind writes nothing, however often it is compared', async () => {
   for (const row of rows) await made(row, `${row.type.plural}-steady`, (await declare(row)).another);
   const versions = async () => {
@@ -206,15 +256,4 @@ test('a steady state of one object of each kind writes nothing, however often it
   const before = { versions: await versions(), changes: await stack.sql('select count(*) as n from events') };
   await compared();
   expect({ versions: await versions(), changes: await stack.sql('select count(*) as n from events') }).toEqual(before);
-});
-
-const levels = rows.flatMap((row) => ['spec', 'status'].map((part) => ({ ...row, part })));
-
-// Of what lies deeper, test/operator/kinds/family-fields.test.ts reads the CRDs.
-test.for(levels)('every member of the $part of $name is explained', async ({ type, kind, part }) => {
-  const { stdout } = await stack.run('explain', `${type.plural}.${part}`);
-  const members = stdout.split(/^ {2}(?=\w+\t)/m).slice(1);
-  expect(stdout).toContain(kind.kind);
-  expect(members.length).toBeGreaterThan(0);
-  expect(members.filter((member) => member.includes('<no description>'))).toEqual([]);
 });

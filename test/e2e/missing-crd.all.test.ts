@@ -1,105 +1,108 @@
-/** A cluster that lacks the CustomResourceDefinition of one kind, on a control plane of its own. */
+/** CustomResourceDefinitions that a cluster lacks, get later and lose again, on a control plane of its own. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
+import { GROUP } from '../../src/operator/contract/names.ts';
 import { kubectlOn } from '../kubectl.ts';
-import { answering, apiError } from '../operator/kube/answering.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
-import { credential, eventually, type Manifest, policy, ROOT, type RunningOperator, startStack } from './stack.ts';
+import { referenceGrantCrd } from './foreign-crds.ts';
+import { credential, eventually, manifest, policy, ROOT, startStack } from './stack.ts';
 
+const [FROM, TO] = ['default', 'policies'];
 const MESSAGE = 'the cluster has no ippolicies.tunnel-operator.dev; install its CustomResourceDefinition';
+const CRD = `${ROOT}crds/tunnel-operator.dev_ippolicies.yaml`;
 
-describe('without the CustomResourceDefinition of one kind', skipFor(NOT_OUR_CLUSTER), async () => {
+describe('without a CustomResourceDefinition', skipFor(NOT_OUR_CLUSTER), async () => {
   const own = await startControlPlane({ controllerManager: false });
   afterAll(() => own.stop());
   const stack = await startStack({ prefix: 'crd', operators: 0 });
-  const settings = { kubeconfig: own.kubeconfigPath, namespaces: ['default'], leaseNamespace: 'default' };
-  const crd = `${ROOT}crds/tunnel-operator.dev_ippolicies.yaml`;
+  const settings = { kubeconfig: own.kubeconfigPath, namespaces: [FROM, TO], leaseNamespace: FROM };
 
-  async function run(args: string[], input?: string): Promise<string> {
-    const result = await kubectlOn(own, args, input === undefined ? {} : { input });
+  async function run(args: string[], input?: object): Promise<string> {
+    const result = await kubectlOn(own, args, input === undefined ? {} : { input: JSON.stringify(input) });
     expect(result).toMatchObject({ code: 0 });
     return result.stdout;
   }
-  const apply = (manifest: Manifest) => run(['apply', '-f', '-'], JSON.stringify(manifest));
-  const ready = (object: string) => run(['wait', '--for=condition=Ready', '--timeout=40s', object]);
-  const readyz = async ({ healthUrl }: RunningOperator) => {
-    const response = await fetch(`${healthUrl}/readyz`);
-    return { status: response.status, text: await response.text() };
+  const apply = (object: object, namespace = FROM) => run(['-n', namespace, 'apply', '-f', '-'], object);
+  const ready = (object: string, namespace = FROM) =>
+    run(['-n', namespace, 'wait', '--for=condition=Ready', '--timeout=40s', object]);
+  const install = async () => {
+    await run(['apply', '--server-side', '-f', CRD]);
+    await run(['wait', '--for=condition=Established', '-f', CRD]);
   };
-  /** What the log has said since the last time: warnings, and with which kinds operators have begun. */
-  const taken = () => {
-    const said = stack.logs.splice(0).map((line) => JSON.parse(line));
-    const warned = said.filter(({ level }) => level > 30);
-    return {
-      warnings: warned.map(({ time: _, pid: __, hostname: ___, ...line }) => line),
-      begun: said.filter(({ msg }) => msg === 'reconciling').map(({ kinds }) => kinds),
-    };
-  };
-  const saidOnce = [{ level: 40, resource: 'ippolicies', namespace: 'default', msg: MESSAGE }];
+  const missing = (labels = {}) => stack.metric('tunnel_operator_crd_missing', labels);
 
-  test('the others are served, it is said, and the kind starts when it comes', async () => {
+  test('of a kind, the others are served, it is said, and the kind starts when it comes', async () => {
     await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
-    await run(['delete', '-f', crd]);
-    const operator = await stack.operate(settings);
+    await run(['create', 'namespace', TO]);
+    await run(['delete', '-f', CRD]);
+    const { healthUrl } = await stack.operate(settings);
+    const readyz = async () => {
+      const response = await fetch(`${healthUrl}/readyz`);
+      return { status: response.status, text: await response.text() };
+    };
     await apply(credential('one'));
     await ready('tcred/one');
-    expect(await readyz(operator)).toEqual({ status: 200, text: `ok\nIPPolicy: ${MESSAGE}\n` });
-    expect(await stack.metric('tunnel_operator_crd_missing', { kind: 'IPPolicy' })).toBe(1);
-    expect(await stack.metric('tunnel_operator_crd_missing')).toBe(1);
-    expect(taken()).toEqual({ warnings: saidOnce, begun: [expect.not.arrayContaining(['IPPolicy'])] });
+    expect(await readyz()).toEqual({ status: 200, text: `ok\nIPPolicy: ${MESSAGE}\n` });
+    expect(await missing({ kind: 'IPPolicy' })).toBe(1);
+    expect(await missing()).toBe(1);
+    const warnings = stack.logs.map((line) => JSON.parse(line)).filter(({ level }) => level > 30);
+    expect(warnings).toContainEqual(expect.objectContaining({ resource: 'ippolicies', msg: MESSAGE }));
 
-    await run(['apply', '--server-side', '-f', crd]);
-    await run(['wait', '--for=condition=Established', '-f', crd]);
+    await install();
     await apply(policy('one'));
     await ready('ipp/one');
-    expect(taken().begun).toEqual([['IPPolicy']]);
-    expect(await readyz(operator)).toEqual({ status: 200, text: 'ok\n' });
-    expect(await stack.metric('tunnel_operator_crd_missing')).toBe(0);
-  });
+    expect(await readyz()).toEqual({ status: 200, text: 'ok\n' });
+    expect(await missing()).toBe(0);
 
-  test('also if it goes while the operator runs, and after a restart', async () => {
     await run(['delete', 'ipp', '--all']);
-    await run(['delete', '-f', crd]);
-    await eventually(async () => {
-      expect(await stack.metric('tunnel_operator_crd_missing', { kind: 'IPPolicy' })).toBe(1);
-    });
+    await run(['delete', '-f', CRD]);
+    await eventually(async () => expect(await missing({ kind: 'IPPolicy' })).toBe(1));
+    await stack.restart(undefined, settings);
     await apply(credential('two'));
     await ready('tcred/two');
-    expect(taken().warnings).toEqual(saidOnce);
-    await stack.restart(undefined, settings);
-    await apply(credential('three'));
-    await ready('tcred/three');
-    expect(taken().warnings).toEqual(saidOnce);
-    await run(['apply', '--server-side', '-f', crd]);
-    await run(['wait', '--for=condition=Established', '-f', crd]);
+    await install();
     await apply(policy('two'));
     await ready('ipp/two');
     await run(['delete', 'ipp,tcred', '--all']);
     expect(await stack.remoteIds()).toEqual([]);
   });
 
-  test('not if it comes while the operator stops', async () => {
-    const held: (() => void)[] = [];
-    const api = await answering((response, asked) => {
-      const missing = apiError('NOT_FOUND', 404);
-      if (asked.line.endsWith('/whoami')) missing(response, asked);
-      else held.push(() => missing(response, asked));
-    });
-    const operator = await stack.restart(() => run(['delete', '-f', crd]), { ...settings, apiUrl: api.url });
-    await apply(credential('held'));
-    await eventually(async () => expect(held.length).toBeGreaterThan(0));
-    taken();
-    expect(await stack.metric('tunnel_operator_crd_missing')).toBe(1);
-    const stopped = stack.stopOperator(operator);
-    await run(['apply', '--server-side', '-f', crd]);
-    await eventually(async () => {
-      const metrics = await (await fetch(`${operator.healthUrl}/metrics`)).text();
-      expect(metrics).toMatch(/^tunnel_operator_crd_missing\{kind="IPPolicy"\} 0$/m);
-    });
-    for (const release of held) release();
-    await stopped;
-    expect(taken().begun).toEqual([]);
-    await run(['patch', 'tcred', 'held', '--type=merge', '--patch={"metadata":{"finalizers":null}}']);
-    await run(['delete', 'tcred', 'held']);
+  test('of ReferenceGrants, a reference into another namespace is permitted only once there is one', async () => {
+    const untilReason = async (condition: string, reason: string) => {
+      const path = `jsonpath={.status.conditions[?(@.type=="${condition}")].reason}=${reason}`;
+      await run(['wait', `--for=${path}`, '--timeout=30s', 'epc/far']);
+    };
+    const message = () => run(['get', 'epc/far', '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].message}']);
+    await apply(policy('shared'), TO);
+    await ready('ipp/shared', TO);
+    const spec = { type: 'http', ipPolicyRefs: [{ name: 'shared', namespace: TO }] };
+    await apply(manifest({ name: 'EndpointConfiguration' }, 'far', spec));
+    await untilReason('ReferencesResolved', 'ReferenceNotPermitted');
+    expect(await message()).toMatch(/: the cluster has no referencegrants\..*; install its CustomResourceDefinition$/);
+    await apply(referenceGrantCrd());
+    await run(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
+    // Noticed without a change of the object.
+    await eventually(async () => expect(await message()).toContain('have one created there'), 60_000);
+
+    const grant = {
+      apiVersion: 'gateway.networking.k8s.io/v1beta1',
+      kind: 'ReferenceGrant',
+      metadata: { name: 'shared' },
+      spec: {
+        from: [{ group: GROUP, kind: 'EndpointConfiguration', namespace: FROM }],
+        to: [{ group: GROUP, kind: 'IPPolicy', name: 'shared' }],
+      },
+    };
+    await apply(grant, TO);
+    await untilReason('Ready', 'Available');
+    const id = await run(['get', 'epc/far', '-o', 'jsonpath={.status.id}']);
+    const target = await run(['-n', TO, 'get', 'ipp/shared', '-o', 'jsonpath={.status.id}']);
+    expect((await stack.client.endpointConfigurations.get(id)).ip_policies).toMatchObject([{ id: target }]);
+
+    await run(['-n', TO, 'delete', 'referencegrant', 'shared']);
+    await untilReason('Ready', 'ReferenceNotPermitted');
+    await run(['delete', 'epc', 'far', '--timeout=30s']);
+    await run(['-n', TO, 'delete', 'ipp', 'shared', '--timeout=30s']);
+    expect(await stack.remoteIds()).toEqual([]);
   });
 });

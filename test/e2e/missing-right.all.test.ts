@@ -1,19 +1,16 @@
 /** The operator with less than the permissions of the chart: it says what it lacks, and goes on once it has it. */
 import { describe, expect, test } from 'vitest';
 import { kubectl } from '../harness.ts';
-import { OWN_ACCOUNT, skipFor } from '../skip.ts';
-import { ACCOUNT, chartAccount } from './chart-account.ts';
-import { CREDENTIALS, credential, eventually, manifest, ours, POLICIES, policy, startStack } from './stack.ts';
+import { chartAccount } from './chart-account.ts';
+import { CREDENTIALS, credential, eventually, POLICIES, policy, startStack } from './stack.ts';
 
 describe('without a permission', async () => {
   const stack = await startStack({ prefix: 'rights', operators: 0 });
   const { namespace } = stack;
   const plural = 'ippolicies';
-  const withoutIt = () =>
-    chartAccount(kubectl, namespace, [namespace], (rules) =>
-      rules.map((rule) => ({ ...rule, resources: rule.resources.filter((name) => name !== plural) })),
-    );
-  const file = await withoutIt();
+  const file = await chartAccount(kubectl, namespace, [namespace], (rules) =>
+    rules.map((rule) => ({ ...rule, resources: rule.resources.filter((name) => name !== plural) })),
+  );
 
   test('the log names it once, and /readyz as long as it is missing', async () => {
     const resource = `${plural}.tunnel-operator.dev`;
@@ -40,35 +37,6 @@ describe('without a permission', async () => {
     expect(await stack.metric('tunnel_operator_watch_forbidden')).toBe(0);
     expect((await fetch(`${operator.healthUrl}/readyz`)).status).toBe(200);
   });
-
-  test(
-    'what refers to objects that it cannot list says so, and goes on once it can',
-    skipFor(OWN_ACCOUNT),
-    async () => {
-      const configurations = ours('endpointconfigurations');
-      const referring = (name: string, policy: string) =>
-        manifest({ name: 'EndpointConfiguration' }, name, { type: 'http', ipPolicyRefs: [{ name: policy }] });
-      await stack.apply(referring('e', 'p'));
-      await stack.ready(configurations, 'e');
-      await stack.restart(
-        async () => {
-          await withoutIt();
-          const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
-          await eventually(async () =>
-            expect((await stack.run('auth', 'can-i', 'list', plural, as)).stdout).toBe('no\n'),
-          );
-        },
-        { kubeconfig: file },
-      );
-      await stack.apply(referring('in-vain', 'none'));
-      const { ready } = await stack.reason(configurations, 'in-vain', 'Ready', 'ReferenceNotReady');
-      expect(ready?.message).toMatch(/IPPolicy \S+\/none is not known yet: not allowed to list ippolicies.*; grant/);
-      await stack.reason(configurations, 'e', 'Ready', 'ReferenceNotReady');
-      await chartAccount(kubectl, namespace, [namespace]);
-      await stack.ready(configurations, 'e');
-      await stack.reason(configurations, 'in-vain', 'Ready', 'ReferenceNotFound');
-    },
-  );
 });
 
 describe('without the permission to write Events', async () => {

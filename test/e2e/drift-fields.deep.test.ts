@@ -1,2 +1,0 @@
-/** Every field by itself. */
-import './drift-fields.all.test.ts';

@@ -1,2 +1,0 @@
-/** With a thousand of them. */
-import './failing-objects.all.test.ts';

@@ -1,2 +1,0 @@
-/** With many more rules and blocks. */
-import './grammar.all.test.ts';

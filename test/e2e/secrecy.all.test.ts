@@ -185,8 +185,8 @@ describe('no secret of any kind is in logs, Events, metrics, objects, error bodi
     ]);
     const all = [...secrets.values()].flat();
     expect(all.filter((secret) => secret.length < 32)).toEqual([]);
-    const found = await places();
     const errors = await errorsAbout(secrets.get('TunnelCredential.token')?.at(-1) ?? '');
+    const found = await places();
     expectNowhere(all, { ...found, 'what errors say': errors.join('\n') });
     for (const place of ['the log of the operator', 'the Events', 'a dump of the database'] as const)
       expect(found[place].length, place).toBeGreaterThan(500);

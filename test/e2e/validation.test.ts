@@ -35,13 +35,10 @@ type Refused = [what: string, manifest: Manifest, field: string, says: string];
 
 const refusedSpecs: Refused[] = [
   ['a description of 256 bytes', policy('x', { description: full(256) }), 'spec.description', 'at most 255 bytes'],
-  ['a description of 256 characters', policy('x', { description: 'x'.repeat(256) }), 'spec.description', '255 bytes'],
   ['metadata of 4097 bytes', policy('x', { metadata: full(4097) }), 'spec.metadata', 'at most 4096 bytes'],
-  ['metadata that is a list', policy('x', { metadata: [1] }), 'spec.metadata', 'must be of type string'],
   ['an unknown field', policy('x', { descripton: 'typo' }), 'spec.descripton', 'unknown field'],
   ['an unknown policy', policy('x', { deletionPolicy: 'Keep' }), 'spec.deletionPolicy', '"Delete", "Retain"'],
   ['1001 rules', rules(...blocks(1001)), 'spec.rules', 'at most 1000'],
-  ['a rule without an action', rules({ cidr: '10.0.0.0/8' }), 'spec.rules[0].action', 'Required value'],
   ['a cidr that is none', rules(rule({ cidr: 'office' })), 'spec.rules[0].cidr', 'must be a CIDR block'],
   ['a cidr of 65 characters', rules(rule({ cidr: '1'.repeat(65) })), 'spec.rules[0].cidr', '64'],
   [
@@ -52,7 +49,6 @@ const refusedSpecs: Refused[] = [
   ],
   ['the same cidr twice', rules(rule(), rule({ action: 'deny' })), 'spec.rules[1]', 'Duplicate value'],
   ['long metadata of a rule', rules(rule({ metadata: full(4097) })), 'spec.rules[0].metadata', '4096 bytes'],
-  ['257 acl rules', acl(...Array(257).fill('*')), 'spec.acl', 'at most 256'],
   ['an acl rule of 513 characters', acl(`bind:k=${'v'.repeat(506)}`), 'spec.acl[0]', '512'],
   ['a malformed acl rule', acl('*', 'bind:exa mple.com'), 'spec.acl[1]', 'acl rule must be'],
   ['a host of 254 characters', acl(`bind:${'a.'.repeat(125)}abcd`), 'spec.acl[0]', 'longer than 253 characters'],
@@ -60,7 +56,6 @@ const refusedSpecs: Refused[] = [
   ['brackets around IPv4', acl('bind:[192.0.2.1]:443'), 'spec.acl[0]', 'other than an IPv6 address'],
   ['an ownerId of another family', credential('x', { ownerId: 'ipp_0' }), 'spec.ownerId', 'usr_ or bot_'],
   ['a secret name in capitals', secret({ name: 'Token' }), 'spec.secret.name', 'secret.name must consist'],
-  ['a secret name of 254 characters', secret({ name: 'x'.repeat(254) }), 'spec.secret.name', '253'],
   ['a secret key with a slash', secret({ key: 'a/b' }), 'spec.secret.key', 'secret.key must consist'],
   ['a secret key of one dot', secret({ key: '.' }), 'spec.secret.key', 'must not be "."'],
   ['a secret key that begins with dots', secret({ key: '...a' }), 'spec.secret.key', 'nor start with ".."'],
@@ -136,6 +131,18 @@ const refusedInputs: Refused[] = [
     'spec.body.configMapKeyRef.key',
     'must be a key of a Secret or ConfigMap',
   ],
+  [
+    'a host without a port',
+    manifest({ name: 'HTTPSEdge' }, 'x', { hostports: ['app.example.com'] }),
+    'spec.hostports[0]',
+    'domain:port, as in app.example.com:443',
+  ],
+  [
+    'an address without TLS',
+    manifest({ name: 'EventDestination' }, 'x', { target: { webhook: { url: 'http://hooks.example.com' } } }),
+    'spec.target.webhook.url',
+    'must be an https URL',
+  ],
   ['none of the providers', signIn({}), 'spec.oauth.provider', 'exactly one'],
   ['two of the providers', signIn({ github: {}, google: {} }), 'spec.oauth.provider', 'exactly one'],
 ];
@@ -155,7 +162,6 @@ test.concurrent.each<[what: string, manifest: Manifest]>([
   ['description and metadata of full length', policy('y', { description: full(255), metadata: full(4096) })],
   ['1000 rules', policy('y', { rules: blocks(1000) })],
   ['256 acl rules', acl(...Array.from({ length: 256 }, (_, n) => `bind:a${n}.example.com`))],
-  ['the id of a user', credential('y', { ownerId: OWNER })],
   ['a secret name and key of full length', secret({ name: `a.${'b'.repeat(251)}`, key: `_.${'A'.repeat(251)}` })],
   [
     'names with the longest prefix',

@@ -1,6 +1,6 @@
 /** The credentials of a stack: made, adopted and rotated, and what was created for each. Only for test files. */
 import { expect } from 'vitest';
-import { ANNOTATION, GROUP } from '../../src/operator/contract/names.ts';
+import { GROUP } from '../../src/operator/contract/names.ts';
 import { CREDENTIALS, credential, eventually, type Stack } from './stack.ts';
 
 /** As the data of a Secret has it. */
@@ -27,14 +27,6 @@ export function credentialsOf(stack: Stack) {
     return { object, id: String(status.id), token: await tokenOf(String(status.secretName)) };
   }
 
-  /** An object that adopts a credential whose token is known. */
-  async function adopting(name: string, spec: object = {}) {
-    const { id, token } = await stack.client.credentials.create({ description: name });
-    await stack.apply(credential(name, { description: name, ...spec }, { [ANNOTATION.adopt]: id }));
-    await stack.reason(CREDENTIALS, name, 'Ready', 'TokenUnavailable');
-    return { id, token: token ?? undefined };
-  }
-
   /** The ids of all credentials that were created for the object. */
   async function idsOf(name: string) {
     const rows = await stack.sql('select id from credentials where description = $1 order by id', [name]);
@@ -51,5 +43,5 @@ export function credentialsOf(stack: Stack) {
     });
   }
 
-  return { tokenOf, patchSecret, annotate, made, adopting, idsOf, rotated };
+  return { tokenOf, patchSecret, annotate, made, idsOf, rotated };
 }

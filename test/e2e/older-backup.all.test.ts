@@ -87,20 +87,3 @@ test('every object has one credential that works in the end, and what was revoke
   expect((await stack.see(CREDENTIALS, 'kept')).status.id).toBe(kept.id);
   for (const { token } of [rotated, overlapping]) expect(await stack.accepts(token)).toBe(false);
 });
-
-test('a request to compare is not handled by a reconcile that fails before it could', async () => {
-  const first = await made('compared', '1h');
-  await rotate('compared', first.id);
-  await backUp();
-  const overdue = JSON.stringify([{ id: first.id, generation: 1, after: '2026-01-01T00:00:00.000Z' }]);
-  await stack.annotate(CREDENTIALS, 'compared', { [RETIRING]: overdue });
-  await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
-  await stack.restart(restore);
-  expect(await stack.accepts(first.token)).toBe(true);
-  await stack.sql('alter table idempotency_scopes rename to hidden');
-  await stack.annotate(CREDENTIALS, 'compared', { [RECONCILE]: 'restored' });
-  await stack.reason(CREDENTIALS, 'compared', 'Synced', 'ApiUnavailable');
-  await stack.sql('alter table hidden rename to idempotency_scopes');
-  await eventually(async () => expect(await stack.accepts(first.token)).toBe(false));
-  await isInOrder('compared');
-});

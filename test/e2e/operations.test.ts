@@ -50,33 +50,6 @@ describe('of two operators', () => {
     await stack.stopOperator(second);
     expect(await lease()).toMatchObject({ holderIdentity: '' });
   });
-
-  test('the one whose lease was taken reports that it lost leadership', async () => {
-    const operator = await stack.operate({ leaderElect: true, leaseMs: 1_500, identity: 'loser' });
-    await eventually(async () => {
-      const { metadata, spec } = await kube.get(LEASES, 'tunnel-operator', namespace);
-      const taken = { metadata, spec: { ...(spec as object), holderIdentity: 'thief', leaseDurationSeconds: 3600 } };
-      const { resourceVersion } = metadata;
-      await kube.patch(LEASES, 'tunnel-operator', { ...taken, metadata: { resourceVersion } }, namespace);
-    });
-    await operator.lostLead;
-    await stack.stopOperator(operator);
-    // It does not release a lease that it does not hold.
-    expect(await lease()).toMatchObject({ holderIdentity: 'thief' });
-    await kube.delete(LEASES, 'tunnel-operator', namespace);
-  });
-
-  test('the one on standby stops at once', async () => {
-    const settings = { leaderElect: true, leaseMs: 6_000 };
-    const leader = await stack.operate({ ...settings, identity: 'leader' });
-    const waiting = stack.makeOperator({ ...settings, identity: 'waiting' });
-    const started = waiting.start();
-    await eventually(async () => expect((await probe(waiting, '/readyz')).status).toBe(200));
-    await stack.stopOperator(waiting);
-    await started;
-    expect(await lease()).toMatchObject({ holderIdentity: 'leader' });
-    await stack.stopOperator(leader);
-  });
 });
 
 describe('a stop', () => {
@@ -131,39 +104,24 @@ describe('metrics and probes', () => {
     const controller = 'IPPolicy';
     expect(await of('controller_runtime_reconcile_total', { controller, result: 'success' })).toBeGreaterThan(0);
     expect(await of('controller_runtime_reconcile_total', { controller, result: 'error' })).toBeGreaterThan(0);
-    expect(await of('controller_runtime_reconcile_errors_total', { controller })).toBeGreaterThan(0);
     expect(await of('controller_runtime_terminal_reconcile_errors_total', { controller })).toBeGreaterThan(0);
     expect(await of('controller_runtime_reconcile_time_seconds_count', { controller })).toBe(
       await of('controller_runtime_reconcile_total', { controller }),
     );
-    expect(await of('controller_runtime_max_concurrent_reconciles', { controller })).toBe(8);
     expect(await of('workqueue_adds_total', { name: controller })).toBeGreaterThan(0);
-    expect(await of('workqueue_queue_duration_seconds_count', { name: controller })).toBeGreaterThan(0);
-    expect(await of('workqueue_work_duration_seconds_count', { name: controller })).toBeGreaterThan(0);
     expect(await of('workqueue_retries_total', { name: controller })).toBeGreaterThan(0);
     expect(await of('rest_client_requests_total', { method: 'POST', code: '201' })).toBeGreaterThan(0);
-    expect(await of('rest_client_request_duration_seconds_count', { verb: 'PATCH' })).toBeGreaterThan(0);
     expect(await of('tunnel_operator_api_requests_total', { method: 'POST', code: '201' })).toBeGreaterThan(0);
     expect(await of('tunnel_operator_api_requests_total', { method: 'PUT', code: '400' })).toBeGreaterThan(0);
     expect(await of('tunnel_operator_credentials_issued_total', { cause: 'created' })).toBe(1);
-    expect(await of('process_resident_memory_bytes', {})).toBeGreaterThan(0);
     await eventually(async () => {
       expect(await of('tunnel_operator_managed_objects', { kind: controller })).toBe(
         (await kube.list(POLICIES, { namespace })).items.length,
       );
       expect(await of('workqueue_depth', { name: controller })).toBe(0);
       expect(await of('controller_runtime_active_workers', { controller })).toBe(0);
-      expect(await of('workqueue_unfinished_work_seconds', { name: controller })).toBe(0);
-      expect(await of('workqueue_longest_running_processor_seconds', { name: controller })).toBe(0);
     });
     await stack.remove(POLICIES, 'bad');
-  });
-
-  test('respond as Kubernetes expects', async () => {
-    const operator = await stack.restart();
-    expect(await probe(operator, '/healthz')).toMatchObject({ status: 200, text: 'ok\n' });
-    expect(await probe(operator, '/readyz?verbose')).toMatchObject({ status: 200, text: 'ok\n' });
-    expect(await probe(operator, '/secrets')).toMatchObject({ status: 404 });
   });
 });
 

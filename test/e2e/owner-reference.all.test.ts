@@ -4,7 +4,7 @@ import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { CREDENTIALS, eventually, manifest, ours, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'owners' });
-const { client, namespace } = stack;
+const { namespace } = stack;
 
 const KEYS = ours('apikeys');
 const BOTS = ours('botusers');
@@ -41,55 +41,3 @@ test.each([
   await stack.remove(of, name);
   await eventually(async () => expect(await stack.find(BOTS, name)).toBeUndefined());
 });
-
-test.each([
-  ['APIKey', KEYS],
-  ['TunnelCredential', CREDENTIALS],
-])('the owner of %s, deleted by accident, is still used, but by nothing new', async (kind, of) => {
-  const name = `${of.plural}-orphaned`;
-  await stack.apply(object('BotUser', name, { name }), object(kind, name, { ownerRef: { name } }));
-  const first = await stack.ready(of, name);
-  await stack.run('delete', BOTS.plural, name, '--wait=false');
-  await eventually(async () => {
-    const { ready } = await stack.ready(of, name);
-    expect(ready?.message).toContain(
-      `spec.ownerRef: BotUser ${namespace}/${name} is being deleted, and waits for this object, which works until you delete it`,
-    );
-  });
-  const replaced = async (before: unknown) =>
-    eventually(async () => {
-      const { status } = await stack.ready(of, name);
-      expect(status.id).not.toBe(before);
-      expect(status.ownerId).toBe(first.status.ownerId);
-      expect(Object.values((await stack.secret(name)) ?? {})).toContain(status.id);
-      return status.id;
-    });
-  await stack.annotate(of, name, { [ANNOTATION.rotateRequestedAt]: 'now' });
-  const rotated = await replaced(first.status.id);
-  await stack.run('delete', 'secret', name);
-  await replaced(rotated);
-
-  await stack.apply(object(kind, `${name}-late`, { ownerRef: { name } }));
-  const { ready } = await stack.reason(of, `${name}-late`, 'Ready', 'ReferenceDeleting');
-  expect(ready?.message).toBe(
-    `spec.ownerRef: BotUser ${namespace}/${name} is being deleted: delete this object, and create one that refers to another`,
-  );
-  await stack.remove(of, name, `${name}-late`);
-  await eventually(async () => expect(await stack.find(BOTS, name)).toBeUndefined());
-});
-
-test.each(['APIKey', 'TunnelCredential'])(
-  'the owner of %s may be given by id, and not beside ownerId',
-  async (kind) => {
-    const { id } = await client.botUsers.create({ name: 'outside' });
-    const of = kind === 'APIKey' ? KEYS : CREDENTIALS;
-    const name = `${of.plural}-by-id`;
-    const both = await stack.tryApply(object(kind, name, { ownerRef: { id }, ownerId: id }));
-    expect(both.stderr).toContain('ownerId cannot be combined with ownerRef');
-    await stack.apply(object(kind, name, { ownerRef: { id } }));
-    expect((await stack.ready(of, name)).status.ownerId).toBe(id);
-    const other = await stack.tryApply(object(kind, name, { ownerRef: { name: 'other' } }));
-    expect(other.stderr).toContain('ownerRef is immutable');
-    await stack.remove(of, name);
-  },
-);

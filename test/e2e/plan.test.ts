@@ -1,7 +1,7 @@
 /** The command `plan`: what applying files would change at the API, without a write to it or to the cluster. */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { certificates } from '../../dev/conformance/certificates.ts';
-import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { API_VERSION, GROUP } from '../../src/operator/contract/names.ts';
 import { runCommand } from './command.ts';
 import { core, NOTHING, object, startPlanning, textOf } from './planning.ts';
@@ -11,6 +11,8 @@ const { stack, plan, given, env } = await startPlanning('plan');
 const { namespace } = stack;
 const pem = await certificates();
 const AUTHORITIES = ours('certificateauthorities');
+const CONFIGURATIONS = ours('endpointconfigurations');
+const BACKENDS = ours('httpresponsebackends');
 
 describe('plan', () => {
   test('shows each field of what would be created', async () => {
@@ -84,30 +86,6 @@ describe('plan', () => {
     expect(stdout).toContain('Plan: 0 to create, 0 to change, 1 to replace');
   });
 
-  test('takes a certificate from its Secret without showing it; what refers to it moves on when it is replaced', async () => {
-    const secret = (chain: string, key: string) =>
-      core('Secret', 'tls', { stringData: { 'tls.crt': chain, 'tls.key': key } });
-    const certificate = object('TLSCertificate', 'cert', { secretRef: { name: 'tls' } });
-    const domain = object('ReservedDomain', 'shop', { domain: 'shop.example.com', certificateRef: { name: 'cert' } });
-    const [first, second] = await Promise.all([makeCertificate({ ca: false }), makeCertificate({ ca: false })]);
-    await given();
-    const created = await plan([secret(first.pem, first.keyPem), certificate]);
-    expect(created.code).toBe(2);
-    expect(created.stdout).toContain('spec.secretRef.tls.crt: (secret)');
-
-    await stack.apply(secret(first.pem, first.keyPem) as Manifest);
-    await given(certificate, domain);
-    const same = await plan([domain, certificate]);
-    expect(same.stdout).toContain(`Plan: ${NOTHING}, 2 without a change, 0 blocked.`);
-    const { id } = (await stack.see(ours('tlscertificates'), 'cert')).status;
-    const renewed = await plan([secret(second.pem, second.keyPem), domain, certificate]);
-    expect(renewed.code).toBe(2);
-    expect(renewed.stdout).toContain(`    spec.certificateRef: "${id}" → "TLSCertificate cert"\n`);
-    expect(renewed.stdout).toContain(`-/+ replace TLSCertificate ${namespace}/cert (${id}: `);
-    expect(renewed.stdout).toContain('(secret) changed');
-    for (const { stdout } of [created, renewed]) expect(stdout).not.toMatch(/BEGIN|MII/);
-  });
-
   test('adopts as the operator does', async () => {
     const theirs = await stack.client.ipPolicies.create({ description: 'theirs' });
     await given();
@@ -122,20 +100,6 @@ describe('plan', () => {
     expect(gone.stdout).toContain('ipp_01jd0000000000000000000000, which is to be adopted, does not exist');
     expect(gone.code).toBe(1);
     expect((await adopting({}, 'cr_01jd0000000000000000000000')).stdout).toContain('is no id of this kind');
-  });
-
-  test('shows what was changed at the API behind the back of the operator, or is gone there', async () => {
-    await given(policy('drifting', { description: 'ours' }));
-    const id = String((await stack.see(POLICIES, 'drifting')).status.id);
-    await stack.client.ipPolicies.update(id, { description: 'theirs' });
-    await given();
-    const drifted = await plan([policy('drifting', { description: 'ours' })]);
-    expect(drifted.stdout).toContain('spec.description: "theirs" → "ours"');
-    await stack.client.ipPolicies.delete(id);
-    await given();
-    const gone = await plan([policy('drifting', { description: 'ours' })]);
-    expect(gone.stdout).toContain(`+ create IPPolicy ${namespace}/drifting (${id} no longer exists)`);
-    expect(gone.code).toBe(2);
   });
 
   test('does not plan for what is paused, only observed, wrong, or cannot change', async () => {
@@ -206,13 +170,7 @@ describe('plan', () => {
     const renewed = await plan([...all, secret('hidden two')]);
     expect(renewed.stdout).toContain('    spec.oidc.clientSecret: (secret) changed\n\n');
     expect(renewed.code).toBe(2);
-    const github = { clientId: { value: 'x' }, clientSecret, teams: ['acme/admins'] };
-    const switched = await plan([modules({ oauth: { provider: { github } } })]);
-    expect(switched.stdout).toContain('    spec.oidc.issuer: "https://a.example.com" → (none)');
-    expect(switched.stdout).toContain('    spec.oidc.clientSecret: (secret) changed');
-    expect(switched.stdout).toContain('    spec.oauth.provider.github.teams: (none) → ["acme/admins"]');
-    expect(switched.stdout).toContain('    spec.oauth.provider.github.clientSecret: (secret) changed');
-    for (const { stdout } of [created, changed, renewed, switched]) expect(stdout).not.toContain('hidden');
+    for (const { stdout } of [created, changed, renewed]) expect(stdout).not.toContain('hidden');
 
     const other = object('HTTPSEdgeRoute', 'other', {
       edgeRef: { name: 'portal' },
@@ -223,5 +181,79 @@ describe('plan', () => {
     expect(moved.stdout).toContain(
       `-/+ replace HTTPSEdgeRouteModules ${namespace}/portal (spec.routeRef changed: the modules of ${id} are deleted)`,
     );
+  });
+
+  test('finds what objects refer to in the files and in the cluster, in any order', async () => {
+    await given(
+      policy('in-cluster'),
+      object('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: [{ name: 'in-cluster' }] }),
+    );
+    const { id } = (await stack.see(CONFIGURATIONS, 'ec')).status;
+    const ec = (...names: string[]) =>
+      object('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: names.map((name) => ({ name })) });
+    expect(await plan([ec('in-cluster')])).toMatchObject({ code: 0 });
+    const { code, stdout } = await plan([ec('in-cluster', 'in-file'), policy('in-file')]);
+    expect(code).toBe(2);
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      `~ change EndpointConfiguration ${namespace}/ec (${id})`,
+      `    spec.ipPolicyRefs: ["IPPolicy in-cluster"] → ["IPPolicy in-cluster","IPPolicy in-file"]`,
+      `+ create IPPolicy ${namespace}/in-file`,
+    ]);
+    const missing = await plan([ec('in-cluster', 'nowhere')]);
+    expect(missing.code).toBe(1);
+    expect(missing.stdout).toContain(
+      `! blocked EndpointConfiguration ${namespace}/ec (spec.ipPolicyRefs[1]: IPPolicy ${namespace}/nowhere does not exist: create it, or correct the reference)`,
+    );
+  });
+
+  test('reads sources from files and cluster, and of Secrets shows only that they change', async () => {
+    const spec = {
+      body: { secretKeyRef: { name: 'page', key: 'html' } },
+      headers: { 'x-note': { configMapKeyRef: { name: 'page', key: 'note' } } },
+    };
+    await stack.apply(
+      core('Secret', 'page', { stringData: { html: 'hidden one' } }) as Manifest,
+      core('ConfigMap', 'page', { data: { note: 'seen one' } }) as Manifest,
+    );
+    await given(object('HTTPResponseBackend', 'page', spec));
+    const { id } = (await stack.see(BACKENDS, 'page')).status;
+    const backend = object('HTTPResponseBackend', 'page', spec);
+    expect(await plan([backend])).toMatchObject({ code: 0 });
+
+    const secret = core('Secret', 'page', { stringData: { html: 'hidden two' } });
+    const map = core('ConfigMap', 'page', { data: { note: 'seen two' } });
+    const changed = await plan([secret, map, backend]);
+    expect(changed.code).toBe(2);
+    expect(changed.stdout.split('\n').slice(0, 3)).toEqual([
+      `~ change HTTPResponseBackend ${namespace}/page (${id})`,
+      '    spec.body: (secret) changed',
+      '    spec.headers.x-note: "seen one" → "seen two"',
+    ]);
+    // What is no secret any more was one until now.
+    const inline = await plan([object('HTTPResponseBackend', 'page', { ...spec, body: { value: 'open' } })], {
+      output: 'json',
+    });
+    expect(JSON.parse(inline.stdout).objects[0].changes).toEqual([{ path: 'spec.body', secret: 'changed' }]);
+    const created = await plan([secret, object('HTTPResponseBackend', 'other', spec)]);
+    expect(created.stdout).toContain('    spec.body: (secret)\n');
+    for (const { stdout } of [changed, inline, created]) expect(stdout).not.toContain('hidden');
+    const missing = await plan([
+      object('HTTPResponseBackend', 'page', { body: { secretKeyRef: { name: 'no', key: 'x' } } }),
+    ]);
+    expect(missing.stdout).toContain(`(spec.body: Secret ${namespace}/no does not exist: create it, or name another)`);
+    expect(missing.code).toBe(1);
+  });
+
+  test('says in one line what it cannot read', async () => {
+    await given();
+    const none = await runCommand(['plan', '-f', join(env.HOME, 'none')], env);
+    expect(none).toMatchObject({ code: 1, stdout: '' });
+    expect(none.stderr).toMatch(/^tunnel-operator failed: .*none does not exist\n$/);
+    const unloadable = await runCommand(['plan', '-f', env.HOME], { ...env, KUBECONFIG: '/dev/null' });
+    expect(unloadable.stderr).toContain('KUBECONFIG is "/dev/null", which cannot be loaded');
+    expect((await runCommand(['plan'], env)).stderr).toContain("required option '-f, --filename <path>' not specified");
+    await expect(plan([{ kind: 'IPPolicy' }])).rejects.toThrow(/, document 1 is no Kubernetes object: /);
+    const adopting = policy('x', {}, { [`${GROUP}/adopt`]: 'ipp_01jd0000000000000000000000' });
+    await expect(plan([adopting], { apiKey: 'wrong' })).rejects.toThrow(/^the management API at http/);
   });
 });

@@ -1,7 +1,7 @@
 /** The command `plan` against a stack of its own, where every test ends without a write that it has not announced. */
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
 import { asRecord } from '../../dev/fixtures/crd-schema.ts';
@@ -63,22 +63,13 @@ export async function startPlanning(prefix: string) {
     expect(writes).toEqual([]);
   });
 
-  /** A file that is gone after the tests. */
-  async function written(name: string, content: string): Promise<string> {
-    const file = join(folder, name);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, content);
-    return file;
-  }
-
-  /** The plan for these files. As a command it takes as long again to start; some of the tests do that. */
-  async function planOf(files: readonly string[], changed: Partial<PlanConfig> = {}) {
-    const { output, exitCode } = await planFiles({ ...config, files: [...files], ...changed });
+  /** The plan for these objects. As a command it takes as long again to start; some of the tests do that. */
+  async function plan(objects: readonly object[], changed: Partial<PlanConfig> = {}) {
+    const file = join(folder, `${++files}.yaml`);
+    await writeFile(file, textOf(objects));
+    const { output, exitCode } = await planFiles({ ...config, files: [file], ...changed });
     return { code: exitCode, stdout: output };
   }
-
-  const plan = async (objects: readonly object[], changed: Partial<PlanConfig> = {}) =>
-    planOf([await written(`${++files}.yaml`, textOf(objects))], changed);
 
   /** The plan as a program reads it. */
   async function planned(objects: readonly object[], changed: Partial<PlanConfig> = {}) {
@@ -133,10 +124,8 @@ export async function startPlanning(prefix: string) {
 
   return {
     stack,
-    planOf,
     /** What the command needs to know. */
     env: { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY, KUBECONFIG: kubeconfigPath, HOME: folder },
-    written,
     plan,
     planned,
     /** Applies the files, has their objects reconciled, and returns what that has changed at the API. */

@@ -9,15 +9,11 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import { kindRows } from '../../dev/fixtures/kinds.ts';
-import { postTo } from '../../dev/fixtures/post.ts';
 import { createNamespace, kubectl } from '../harness.ts';
 import { kubectlOn } from '../kubectl.ts';
-import { NOT_OUR_CLUSTER, OWN_ACCOUNT, skipFor } from '../skip.ts';
+import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { ACCOUNT, chartAccount, type Kubectl } from './chart-account.ts';
 import {
-  API_KEY,
-  CREDENTIALS,
   credential,
   eventually,
   LEASES,
@@ -45,77 +41,6 @@ async function namingRights(stack: Stack, attempt: () => Promise<unknown>): Prom
     throw refusals.length === 0 ? cause : new Error([...new Set(refusals)].join('\n'), { cause });
   });
 }
-
-describe('with the permissions of the chart in one namespace', async () => {
-  const stack = await startStack({ prefix: 'rbac', operators: 0 });
-  const { namespace, kube } = stack;
-  const file = await chartAccount(kubectl, namespace, [namespace]);
-
-  test('everything works', () => namingRights(stack, everythingWorks));
-
-  async function everythingWorks() {
-    const operator = await stack.operate({ kubeconfig: file, leaderElect: true });
-    // Create, with an Event.
-    await stack.apply(policy('p', { rules: [{ cidr: '10.0.0.0/8', action: 'deny' }] }), credential('c'));
-    await stack.ready(POLICIES, 'p');
-    await stack.ready(CREDENTIALS, 'c');
-    await eventually(async () => expect(await stack.events('c')).toMatchObject([{ reason: 'Created' }]));
-    // Change; a Secret that is repaired, moved and replaced.
-    await stack.apply(policy('p', { description: 'changed' }), credential('c', { secret: { name: 'other' } }));
-    await stack.ready(POLICIES, 'p');
-    const { status } = await stack.ready(CREDENTIALS, 'c');
-    await stack.run('label', 'secret', 'other', 'app.kubernetes.io/managed-by-');
-    await eventually(async () => {
-      expect((await kube.get(SECRETS, 'other', namespace)).metadata.labels).toHaveProperty([
-        'app.kubernetes.io/managed-by',
-      ]);
-    });
-    await stack.run('annotate', 'tcred', 'c', 'tunnel-operator.dev/rotate-requested-at=now');
-    await eventually(async () => expect((await stack.ready(CREDENTIALS, 'c')).status.id).not.toBe(status.id));
-    // The lease, the watches, the deletion.
-    await stack.stopOperator(operator);
-    await stack.operate({ kubeconfig: file, leaderElect: true });
-    await stack.remove(POLICIES, 'p');
-    await stack.remove(CREDENTIALS, 'c');
-    expect(await stack.remoteIds()).toEqual([]);
-    expect(forbidden(stack)).toEqual([]);
-    expect(await stack.metric('rest_client_requests_total', { code: '403' })).toBe(0);
-  }
-
-  test.concurrent.for(kindRows.map((row, number) => ({ ...row, row, number })))(
-    '$name is created, changed and deleted',
-    skipFor(OWN_ACCOUNT),
-    ({ row, number }) =>
-      namingRights(stack, async () => {
-        const { name, kind, type } = row;
-        const object = type.plural;
-        const { another, changed } = await row.declare(postTo(stack.api.url, API_KEY), number);
-        await stack.apply(...another.objects, manifest(row, object, another.spec));
-        await stack.ready(type, object);
-        await eventually(async () => expect(await stack.events(object)).toMatchObject([{ reason: 'Created' }]));
-        await stack.apply(...changed.objects, manifest(row, object, changed.spec));
-        const { status } = await stack.ready(type, object);
-        expect(await kind.calls(stack.client).get(String(status.id)), name).toMatchObject(changed.remote);
-        await stack.remove(type, object);
-        expect(forbidden(stack)).toEqual([]);
-      }),
-  );
-
-  test('nothing beyond what it needs is allowed', async () => {
-    const may = async (...args: string[]) => {
-      const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
-      return (await kubectl(['auth', 'can-i', ...args, as])).stdout.trim();
-    };
-    expect(await may('patch', 'secrets', '-n', namespace)).toBe('yes');
-    expect(await may('list', 'secrets', '--all-namespaces')).toBe('no');
-    expect(await may('create', 'ippolicies.tunnel-operator.dev', '-n', namespace)).toBe('no');
-    expect(await may('delete', 'tunnelcredentials.tunnel-operator.dev', '-n', namespace)).toBe('no');
-    expect(await may('get', 'configmaps', '-n', namespace)).toBe('yes');
-    expect(await may('patch', 'configmaps', '-n', namespace)).toBe('no');
-    expect(await may('create', 'pods', '-n', namespace)).toBe('no');
-    expect(await may('escalate', 'clusterroles')).toBe('no');
-  });
-});
 
 describe('with the permissions of the chart in two namespaces', async () => {
   const stack = await startStack({ prefix: 'both', operators: 0 });

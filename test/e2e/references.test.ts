@@ -1,6 +1,5 @@
 /** What specs take from elsewhere: other objects' ids, and text from Secrets and ConfigMaps. */
 import { describe, expect, test } from 'vitest';
-import { sampleValues } from '../../dev/fixtures/sample-values.ts';
 import { tlsSecret } from '../../dev/fixtures/source-texts.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
@@ -83,25 +82,6 @@ describe('a reference', () => {
     expect(await stack.remoteIds()).toEqual([]);
   });
 
-  test('from what only somebody else still holds up keeps nothing', async () => {
-    const held = object('HTTPSEdgeRoute', 'held', {
-      edgeRef: { name: 'let-go' },
-      match: '/',
-      matchType: 'path_prefix',
-    });
-    await stack.apply(object('HTTPSEdge', 'let-go', {}), {
-      ...held,
-      metadata: { ...held.metadata, finalizers: ['example.com/hold'] },
-    });
-    await stack.ready(ROUTES, 'held');
-    await stack.run('delete', EDGES.plural, 'let-go', '--wait=false');
-    await stack.reason(EDGES, 'let-go', 'Ready', 'DeletionBlocked');
-    await stack.run('delete', ROUTES.plural, 'held', '--wait=false');
-    await eventually(async () => expect(await stack.find(EDGES, 'let-go')).toBeUndefined());
-    expect((await stack.see(ROUTES, 'held')).object.metadata.finalizers).toEqual(['example.com/hold']);
-    await stack.kube.patch(ROUTES, 'held', { metadata: { finalizers: null } }, stack.namespace);
-  });
-
   test('waits for a target that is not ready itself', async () => {
     const name = 'unready';
     await stack.apply(
@@ -117,15 +97,6 @@ describe('a reference', () => {
     await stack.ready(DOMAINS, name);
     await stack.remove(DOMAINS, name);
     await stack.remove(CERTIFICATES, name);
-  });
-
-  test('into another namespace needs a grant', async () => {
-    await stack.apply(
-      object('EndpointConfiguration', 'far', { type: 'http', ipPolicyRefs: [{ name: 'x', namespace: 'default' }] }),
-    );
-    const message = await resolved(CONFIGURATIONS, 'far', 'ReferenceNotPermitted');
-    expect(message).toMatch(/: the operator does not watch namespace default$/);
-    await stack.remove(CONFIGURATIONS, 'far');
   });
 });
 
@@ -155,57 +126,6 @@ describe('a source', () => {
     await stack.remove(BACKENDS, name);
   });
 
-  test.each([
-    ['missing', 'SourceNotFound'],
-    ['there', 'NothingToObserve'],
-  ])('that is %s is not spoken of once the spec does not name it any more', async (name, reason) => {
-    await stack.apply(configMap('there', { text: 'here' }));
-    const declare = (spec: object) => stack.apply(object('HTTPResponseBackend', `of-${name}`, spec));
-    const types = async () => (await stack.see(BACKENDS, `of-${name}`)).status.conditions?.map(({ type }) => type);
-    const named = { body: { configMapKeyRef: { name, key: 'text' } } };
-    await declare({ ...named, managementPolicy: 'Observe' });
-    await stack.reason(BACKENDS, `of-${name}`, 'Ready', reason);
-    expect(await types()).toContain('ReferencesResolved');
-    // Blocked by something else.
-    await declare({ body: { value: 'here' }, managementPolicy: 'Observe' });
-    await eventually(async () => expect(await types()).toEqual(['Ready', 'Synced']));
-    await declare({ ...named, managementPolicy: 'Manage' });
-    await eventually(async () => expect(await types()).toContain('ReferencesResolved'));
-    await declare({ body: { value: 'here' } });
-    await stack.ready(BACKENDS, `of-${name}`);
-    expect(await types()).toEqual(['Ready', 'Synced']);
-    await stack.remove(BACKENDS, `of-${name}`);
-  });
-
-  test('in binaryData is found there, and said to be in the wrong place', async () => {
-    const name = 'bytes';
-    const { data: _, ...map } = configMap(name, {});
-    expect(await stack.tryApply({ ...map, binaryData: { html: 'AAH/' } })).toMatchObject({ code: 0 });
-    await stack.apply(object('HTTPResponseBackend', name, { body: { configMapKeyRef: { name, key: 'html' } } }));
-    expect(await resolved(BACKENDS, name, 'SourceInvalid')).toBe(
-      `spec.body: ConfigMap ${stack.namespace}/bytes has the key "html" in its binaryData, which is for bytes: put the text into its data`,
-    );
-    await stack.apply(configMap(name, { html: 'text' }));
-    await stack.ready(BACKENDS, name);
-    await stack.remove(BACKENDS, name);
-  });
-
-  test('of a mebibyte is said to be too long', async () => {
-    const name = 'long';
-    // Not applied: kubectl would keep a copy of it in an annotation.
-    const data = { html: 'x'.repeat(2 ** 20 - 4) };
-    await stack.kube.create({ group: '', version: 'v1', plural: 'configmaps' }, configMap(name, data), stack.namespace);
-    await stack.apply(object('HTTPResponseBackend', name, { body: { configMapKeyRef: { name, key: 'html' } } }));
-    const { ready } = await stack.reason(BACKENDS, name, 'Ready', 'SourceInvalid');
-    expect(ready?.message).toBe(
-      'spec.body: the value of "html" in ConfigMap long must be at most 65536 bytes of UTF-8, but is 1048572',
-    );
-    await stack.run('delete', 'configmap', name);
-    await stack.apply(configMap(name, { html: 'short' }));
-    await stack.ready(BACKENDS, name);
-    await stack.remove(BACKENDS, name);
-  });
-
   test('that the API refuses is named, and never quoted', async () => {
     const name = 'header';
     const hidden = 'hidden\nvalue';
@@ -218,32 +138,4 @@ describe('a source', () => {
     );
     await stack.remove(BACKENDS, name);
   });
-});
-
-test('what the API says about its fields, the condition says about those of the spec', async () => {
-  const name = 'terms';
-  const [year, before] = ['2040-01-01T00:00:00Z', '2039-01-01T00:00:00Z'];
-  await stack.apply(
-    object('SSHCertificateAuthority', name, {}),
-    object('SSHHostCertificate', name, {
-      sshCertificateAuthorityRef: { name },
-      publicKey: { value: (await sampleValues()).ssh.ed25519 },
-      validAfter: year,
-      validUntil: before,
-    }),
-    object('HTTPSEdge', name, {}),
-    object('HTTPSEdgeRoute', name, { edgeRef: { name }, match: '/', matchType: 'path_prefix' }),
-    object('HTTPSEdgeRouteModules', name, {
-      routeRef: { name },
-      oauth: { provider: { github: { scopes: ['email'] } } },
-    }),
-  );
-  const certificate = await stack.reason(ours('sshhostcertificates'), name, 'Ready', 'Rejected');
-  expect(certificate.ready?.message).toBe(`spec.validUntil: must be after validAfter, which is ${year}`);
-  const modules = await stack.reason(ours('httpsedgeroutemodules'), name, 'Ready', 'Rejected');
-  expect(modules.ready?.message).toBe(
-    'spec.oauth.provider.github.scopes: may be set only with your own clientId and clientSecret',
-  );
-  const kinds = ['httpsedgeroutemodules', 'httpsedgeroutes', 'httpsedges', 'sshhostcertificates'];
-  for (const plural of [...kinds, 'sshcertificateauthorities']) await stack.remove(ours(plural), name);
 });

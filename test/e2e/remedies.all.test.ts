@@ -1,76 +1,90 @@
-/** What to do about adoption and the like, as the messages say it. */
-import { describe, expect, test } from 'vitest';
-import { ADOPT, type Problem, ROTATE, retained, setAdopt, testRemedies, told } from './remedies.ts';
-import { CREDENTIALS, credential, eventually, POLICIES, policy, startStack } from './stack.ts';
+/** Doing what a message says helps: the remedies that messages name are carried out to the letter. */
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
+import { REFERENCE_GRANTS } from '../../src/operator/managed/knowledge/reference-grants.ts';
+import { createNamespace, kubectl } from '../harness.ts';
+import { referenceGrantCrd } from './foreign-crds.ts';
+import { CREDENTIALS, credential, eventually, type Manifest, manifest, ours, POLICIES, policy, SECRETS, startStack } from './stack.ts';
 
-const stack = await startStack({ prefix: 'remedies' });
-const { client } = stack;
+const { adopt: ADOPT, rotateRequestedAt: ROTATE } = ANNOTATION;
 
-async function deletedPolicy(): Promise<string> {
-  const { id } = await client.ipPolicies.create({});
-  await client.ipPolicies.delete(id);
-  return id;
+const stack = await startStack({ prefix: 'remedies', operators: 0 });
+const { client, kube, namespace } = stack;
+const there = await createNamespace('remedies-there');
+const crd = referenceGrantCrd();
+expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(crd) })).toMatchObject({ code: 0 });
+expect(await kubectl(['wait', '--for=condition=Established', `crd/${crd.metadata.name}`])).toMatchObject({ code: 0 });
+afterAll(() => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']));
+await stack.operateIn([namespace, there]);
+
+const CONFIGURATIONS = ours('endpointconfigurations');
+const BACKENDS = ours('httpresponsebackends');
+const EDGES = ours('httpsedges');
+const EDGE_MODULES = ours('tlsedgemodules');
+const ROUTES = ours('httpsedgeroutes');
+
+const object = (name: string, kind: string, spec: object = {}): Manifest => manifest({ name: kind }, name, spec);
+const write = async (name: string, data: object) => {
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, ...data };
+  expect(await stack.tryApply(secret)).toMatchObject({ code: 0 });
+};
+const page = (name: string, from = { name, key: 'html' }) =>
+  object(name, 'HTTPResponseBackend', { body: { secretKeyRef: from } });
+const modules = (name: string, edge: object, rest: object = {}) =>
+  object(name, 'TLSEdgeModules', { tlsEdgeRef: edge, ...rest });
+const routeOf = (name: string, edge = name) =>
+  object(name, 'HTTPSEdgeRoute', { edgeRef: { name: edge }, match: '/', matchType: 'path_prefix' });
+/** An edge that is to go, and a route that still refers to it. */
+async function deletedWhileReferredTo(name: string): Promise<void> {
+  await stack.apply(object(name, 'HTTPSEdge'), routeOf(name));
+  await stack.ready(ROUTES, name);
+  await stack.run('delete', EDGES.plural, name, '--wait=false');
+}
+const moveToAnother = (name: string) =>
+  stack.apply(object(`${name}-other`, 'HTTPSEdge'), routeOf(name, `${name}-other`));
+
+/** A credential that is not in the cluster any more; its Secret is. */
+async function retained(name: string): Promise<string> {
+  await stack.apply(credential(name, { deletionPolicy: 'Retain' }));
+  const { status } = await stack.ready(CREDENTIALS, name);
+  await stack.remove(CREDENTIALS, name);
+  return String(status.id);
+}
+
+const told = (type: ResourceType, name: string, message: string) =>
+  eventually(async () => expect((await stack.see(type, name)).ready?.message).toBe(message));
+
+type Remedy = (name: string, id: string) => Promise<unknown>;
+
+const manage: Remedy = (name) => stack.apply(policy(name, { managementPolicy: 'Manage' }));
+const rename: Remedy = (name) => stack.apply(credential(name, { secret: { name: `${name}-other` } }));
+const deleteSecret: Remedy = (name) => stack.run('delete', 'secret', name);
+
+interface Problem {
+  what: string;
+  type: ResourceType;
+  /** Brings an object of that name into trouble; returns an id if message or remedies need it. */
+  arrange(name: string): Promise<unknown>;
+  /** What the condition Ready says then. */
+  says: (name: string, id: unknown) => string;
+  remedies: Record<string, Remedy>;
+  /** Remedies after which there is no such object any more. */
+  ends?: Record<string, Remedy>;
 }
 
 const problems: Problem[] = [
   {
-    what: 'the id of something that does not exist in the annotation adopt',
-    type: POLICIES,
-    async arrange(name) {
-      const id = await deletedPolicy();
-      await stack.apply(policy(name, {}, { [ADOPT]: id }));
-      return id;
-    },
-    says: (_, id) =>
-      `${id}, named by the annotation ${ADOPT}, does not exist: correct the annotation, or remove it to have a new one created`,
-    remedies: {
-      'correct the annotation': async (name) =>
-        setAdopt(stack, POLICIES, name, (await client.ipPolicies.create({})).id),
-      'remove it': (name) => setAdopt(stack, POLICIES, name, null),
-    },
-  },
-  ...['..', 'cr_01k9zq3v5hf8svx2r4c6y7n0wd'].map((id) => ({
-    what: `${id} instead of the id of a policy in the annotation adopt`,
-    type: POLICIES,
-    async arrange(name: string) {
-      await stack.apply(policy(name, {}, { [ADOPT]: id }));
-      return undefined;
-    },
-    says: () =>
-      `${id}, named by the annotation ${ADOPT}, is not an id for the kind IPPolicy (ipp_…): correct the annotation, or remove it to have a new one created`,
-    remedies: {
-      'correct the annotation': async (name: string) =>
-        setAdopt(stack, POLICIES, name, (await client.ipPolicies.create({})).id),
-      'remove it': (name: string) => setAdopt(stack, POLICIES, name, null),
-    },
-  })),
-  {
     what: 'nothing to observe',
     type: POLICIES,
-    async arrange(name) {
-      await stack.apply(policy(name, { managementPolicy: 'Observe' }));
-      return undefined;
-    },
+    arrange: (name) => stack.apply(policy(name, { managementPolicy: 'Observe' })),
     says: () =>
       `There is nothing to observe: set the annotation ${ADOPT} to the id of a resource, or managementPolicy to Manage`,
     remedies: {
-      'set the annotation adopt': async (name) =>
-        setAdopt(stack, POLICIES, name, (await client.ipPolicies.create({})).id),
-      'set managementPolicy to Manage': (name) => stack.apply(policy(name, { managementPolicy: 'Manage' })),
-    },
-  },
-  {
-    what: 'something to observe that does not exist',
-    type: POLICIES,
-    async arrange(name) {
-      const id = await deletedPolicy();
-      await stack.apply(policy(name, { managementPolicy: 'Observe' }, { [ADOPT]: id }));
-      return id;
-    },
-    says: (_, id) => `${id} does not exist: correct the annotation ${ADOPT}`,
-    remedies: {
-      'correct the annotation': async (name) =>
-        setAdopt(stack, POLICIES, name, (await client.ipPolicies.create({})).id),
+      'set the annotation': async (name) =>
+        stack.annotate(POLICIES, name, { [ADOPT]: (await client.ipPolicies.create({})).id }),
+      'managementPolicy to Manage': manage,
     },
   },
   {
@@ -78,33 +92,19 @@ const problems: Problem[] = [
     type: POLICIES,
     async arrange(name) {
       await stack.apply(policy(name));
-      const { status } = await stack.ready(POLICIES, name);
-      await client.ipPolicies.delete(String(status.id));
+      const id = String((await stack.ready(POLICIES, name)).status.id);
+      await client.ipPolicies.delete(id);
       await stack.apply(policy(name, { managementPolicy: 'Observe' }));
-      return status.id;
-    },
-    says: (_, id) => `${id} does not exist: set managementPolicy to Manage to have it created again`,
-    remedies: {
-      'set managementPolicy to Manage': (name) => stack.apply(policy(name, { managementPolicy: 'Manage' })),
-    },
-  },
-  {
-    what: 'a token that cannot be read back',
-    type: CREDENTIALS,
-    async arrange(name) {
-      const { id } = await client.credentials.create({});
-      await stack.apply(credential(name, {}, { [ADOPT]: id, [ROTATE]: 'before' }));
       return id;
     },
-    says: (_, id) =>
-      `The token of the adopted ${id} cannot be read back. Set the annotation ${ROTATE} to a new value to get a new one; the old one stays valid for the overlap`,
-    remedies: { 'set the annotation': (name) => stack.annotate(CREDENTIALS, name, { [ROTATE]: 'now' }) },
+    says: (_, id) => `${id} does not exist: set managementPolicy to Manage to have it created again`,
+    remedies: { 'set managementPolicy to Manage': manage },
   },
   {
     what: 'a resource to adopt that differs in what cannot be changed',
     type: CREDENTIALS,
     async arrange(name) {
-      const id = await retained(stack, name);
+      const id = await retained(name);
       const { id: ownerId } = await client.botUsers.create({ name });
       await stack.apply(credential(name, { ownerId }, { [ADOPT]: id }));
       return id;
@@ -119,74 +119,149 @@ const problems: Problem[] = [
       },
     },
   },
+  {
+    what: 'a reference to what is being deleted',
+    type: ROUTES,
+    arrange: deletedWhileReferredTo,
+    says: (name) =>
+      `spec.edgeRef: HTTPSEdge ${namespace}/${name} is being deleted: refer to another, or delete this object, too`,
+    remedies: { 'refer to another': moveToAnother },
+    ends: { 'delete this object, too': (name) => stack.remove(ROUTES, name) },
+  },
+  {
+    what: 'what is to be deleted, but is referred to',
+    type: EDGES,
+    arrange: deletedWhileReferredTo,
+    says: (name) =>
+      `HTTPSEdgeRoute ${namespace}/${name} refers to this object, which is deleted once nothing does: delete what refers to it, or let that refer to another`,
+    remedies: {},
+    ends: {
+      'delete what refers to it': (name) => stack.remove(ROUTES, name),
+      'let that refer to another': moveToAnother,
+    },
+  },
+  {
+    what: 'a source without the key',
+    type: BACKENDS,
+    async arrange(name) {
+      await write(name, { stringData: { text: 'text' } });
+      await stack.apply(page(name));
+    },
+    says: (name) => `spec.body: Secret ${namespace}/${name} has no key "html": add it there, or name another`,
+    remedies: {
+      'add it there': (name) => write(name, { stringData: { text: 'text', html: 'text' } }),
+      'name another': (name) => stack.apply(page(name, { name, key: 'text' })),
+    },
+  },
+  {
+    what: 'modules of what other modules are declared for',
+    type: EDGE_MODULES,
+    async arrange(name) {
+      await stack.apply(object(name, 'TLSEdge'), modules(`${name}-first`, { name }));
+      const { status } = await stack.ready(EDGE_MODULES, `${name}-first`);
+      await stack.apply(modules(name, { name }));
+      return String(status.id);
+    },
+    says: (name, id) =>
+      `${id} is already managed by the TLSEdgeModules ${namespace}/${name}-first: delete this object, or set deletionPolicy of that one to Retain and delete it`,
+    remedies: {
+      'set deletionPolicy of that one to Retain and delete it': async (name) => {
+        await stack.apply(modules(`${name}-first`, { name }, { deletionPolicy: 'Retain' }));
+        await stack.remove(EDGE_MODULES, `${name}-first`);
+      },
+    },
+    ends: { 'delete this object': (name) => stack.remove(EDGE_MODULES, name) },
+  },
+  {
+    what: 'a Secret that Retain left behind',
+    type: CREDENTIALS,
+    async arrange(name) {
+      const id = await retained(name);
+      await stack.apply(credential(name));
+      return id;
+    },
+    says: (name, id) =>
+      `Secret ${name} exists and holds the token of ${id}: set the annotation ${ADOPT} to ${id}, or set spec.secret.name to another name`,
+    remedies: {
+      'set the annotation': (name, id) => stack.annotate(CREDENTIALS, name, { [ADOPT]: id }),
+      'set spec.secret.name to another name': rename,
+    },
+  },
+  {
+    what: 'an immutable Secret that a rotation has to change',
+    type: CREDENTIALS,
+    async arrange(name) {
+      await stack.apply(credential(name, { description: name }));
+      const { status } = await stack.ready(CREDENTIALS, name);
+      await kube.patch(SECRETS, name, { immutable: true }, namespace);
+      await stack.annotate(CREDENTIALS, name, { [ROTATE]: 'now' });
+      await stack.reason(CREDENTIALS, name, 'Ready', 'SecretConflict');
+      // No token was issued that has no place, and the old one works.
+      const made = await stack.sql('select id from credentials where description = $1', [name]);
+      expect(made).toEqual([{ id: status.id }]);
+      expect(await stack.accepts((await stack.secret(name))?.token)).toBe(true);
+    },
+    says: (name) =>
+      `Secret ${name} is immutable, and has to change: delete the Secret, or set spec.secret.name to another name`,
+    remedies: { 'delete the Secret': deleteSecret, 'set spec.secret.name to another name': rename },
+  },
 ];
 
-testRemedies(stack, problems);
-
-describe('the annotation adopt on an object that has a resource', () => {
-  const note = (own: string, id: string) =>
-    `the annotation ${ADOPT} has no effect, since this object has ${own}: remove it, and create another object with it to adopt ${id}`;
-
-  test.each([
-    ['while the operator works', false],
-    ['while it is down', true],
-  ])('set %s is said to have no effect, and what helps does', async (_, isDown) => {
-    const name = `late-${isDown}`;
-    await stack.apply(policy(name));
-    const own = String((await stack.ready(POLICIES, name)).status.id);
-    const { id } = await client.ipPolicies.create({});
-    const set = () => setAdopt(stack, POLICIES, name, id);
-    await (isDown ? stack.restart(set) : set());
-    await told(stack, POLICIES, name, `${own} matches the spec; ${note(own, id)}`);
-    await eventually(async () => {
-      const events = (await stack.events(name)).filter(({ reason }) => reason === 'AdoptionIgnored');
-      expect(events).toEqual([{ type: 'Warning', reason: 'AdoptionIgnored', message: note(own, id) }]);
-    });
-    expect((await stack.ready(POLICIES, name)).status.id).toBe(own);
-
-    await setAdopt(stack, POLICIES, name, null);
-    await told(stack, POLICIES, name, `${own} matches the spec`);
-    await stack.apply(policy(`${name}-another`, {}, { [ADOPT]: id }));
-    await eventually(async () => expect((await stack.ready(POLICIES, `${name}-another`)).status.id).toBe(id));
-  });
-
-  test('that took the place of the one it names is nothing to speak of', async () => {
-    const { id } = await client.credentials.create({});
-    await stack.apply(credential('moved-on', { rotation: { overlap: '0s' } }, { [ADOPT]: id }));
-    await stack.reason(CREDENTIALS, 'moved-on', 'Ready', 'TokenUnavailable');
-    await stack.annotate(CREDENTIALS, 'moved-on', { [ROTATE]: 'now' });
-    const { status } = await stack.ready(CREDENTIALS, 'moved-on');
-    const { ready } = await stack.reconciled(CREDENTIALS, 'moved-on');
-    expect(ready?.message).toBe(`${status.id} matches the spec`);
-
-    // Nor does the object adopt it again, however its successor goes.
-    await client.credentials.delete(String(status.id));
-    await stack.reconciled(CREDENTIALS, 'moved-on');
-    expect((await stack.ready(CREDENTIALS, 'moved-on')).status.id).not.toBe(status.id);
-    expect(await stack.accepts((await stack.secret('moved-on'))?.token)).toBe(true);
+describe.each(problems.map((problem, n) => ({ ...problem, n })))('$what', (problem) => {
+  const { n, type, arrange, says, remedies, ends = {} } = problem;
+  const all = Object.entries({ ...remedies, ...ends });
+  test.for(all)('%s', async ([remedy, perform]) => {
+    const name = `problem-${n}-${Object.keys({ ...remedies, ...ends }).indexOf(remedy)}`;
+    const id = await arrange(name);
+    await told(type, name, says(name, id));
+    await perform(name, String(id));
+    if (remedy in ends) {
+      await eventually(async () => expect(await stack.find(type, name)).toBeUndefined());
+      return;
+    }
+    await stack.ready(type, name);
+    if (type !== CREDENTIALS) return;
+    const { secretName } = (await stack.see(type, name)).status;
+    expect(await stack.accepts((await stack.secret(String(secretName)))?.token)).toBe(true);
   });
 });
 
-describe('kubectl apply', () => {
-  test('of another owner: delete this object and create another', async () => {
-    const [{ id: first }, { id: second }] = await Promise.all([
-      client.botUsers.create({ name: 'first' }),
-      client.botUsers.create({ name: 'second' }),
-    ]);
-    await stack.apply(credential('owned', { ownerId: first }));
-    await stack.ready(CREDENTIALS, 'owned');
-    const { stderr } = await stack.tryApply(credential('owned', { ownerId: second }));
-    expect(stderr).toContain('ownerId is immutable; delete this object and create another');
-    await stack.remove(CREDENTIALS, 'owned');
-    await stack.apply(credential('owned', { ownerId: second }));
-    await stack.ready(CREDENTIALS, 'owned');
+test('the annotation adopt on an object that has a resource is said to have no effect, and what helps does', async () => {
+  await stack.apply(policy('late'));
+  const own = String((await stack.ready(POLICIES, 'late')).status.id);
+  const { id } = await client.ipPolicies.create({});
+  await stack.annotate(POLICIES, 'late', { [ADOPT]: id });
+  const note = `the annotation ${ADOPT} has no effect, since this object has ${own}: remove it, and create another object with it to adopt ${id}`;
+  await told(POLICIES, 'late', `${own} matches the spec; ${note}`);
+  await eventually(async () => {
+    const events = (await stack.events('late')).filter(({ reason }) => reason === 'AdoptionIgnored');
+    expect(events).toEqual([{ type: 'Warning', reason: 'AdoptionIgnored', message: note }]);
   });
+  await stack.annotate(POLICIES, 'late', { [ADOPT]: null });
+  await told(POLICIES, 'late', `${own} matches the spec`);
+  await stack.apply(policy('another', {}, { [ADOPT]: id }));
+  await eventually(async () => expect((await stack.ready(POLICIES, 'another')).status.id).toBe(id));
+});
 
-  test('of an address for a network: write the network address', async () => {
-    const rules = (cidr: string) => ({ rules: [{ cidr, action: 'deny' }] });
-    const { stderr } = await stack.tryApply(policy('address', rules('10.1.0.0/8')));
-    expect(stderr).toContain('write the network address, as in 10.0.0.0/8');
-    await stack.apply(policy('address', rules('10.0.0.0/8')));
-    await stack.ready(POLICIES, 'address');
-  });
+test('the ReferenceGrant that a message spells out permits the reference, and no other', async () => {
+  const far = async (name: string) => {
+    await kubectl(['-n', there, 'apply', '-f', '-'], { input: JSON.stringify(policy(name)) });
+    const spec = { type: 'http', ipPolicyRefs: [{ name, namespace: there }] };
+    await stack.apply(object(name, 'EndpointConfiguration', spec));
+    return (await stack.reason(CONFIGURATIONS, name, 'Ready', 'ReferenceNotPermitted')).ready?.message ?? '';
+  };
+  const message = await far('wanted');
+  await far('other');
+  const [, spec = ''] = /^.*: have one created there, with (spec: .*)$/.exec(message) ?? [];
+  const grant = {
+    apiVersion: `${REFERENCE_GRANTS.group}/${REFERENCE_GRANTS.version}`,
+    kind: 'ReferenceGrant',
+    metadata: { name: 'wanted' },
+    ...parse(spec),
+  };
+  expect(await kubectl(['-n', there, 'apply', '-f', '-'], { input: JSON.stringify(grant) })).toMatchObject({ code: 0 });
+  await stack.ready(CONFIGURATIONS, 'wanted');
+  expect((await stack.reconciled(CONFIGURATIONS, 'other')).ready?.reason).toBe('ReferenceNotPermitted');
+  await stack.remove(CONFIGURATIONS, 'wanted', 'other');
+  expect(await kubectl(['-n', there, 'delete', POLICIES.plural, '--all'])).toMatchObject({ code: 0 });
 });

@@ -39,27 +39,16 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     return undefined;
   };
 
-  /** `first` has its modules in force; `elsewhere` is the same at another owner. */
+  /** `first` has its modules in force. */
   async function holder(finalizers: string[] = [], policy: object = {}) {
-    const [n, m] = [++performances, ++performances];
+    const n = ++performances;
     const { another, changed, ownerId } = await row.declare(post, n);
     const [first, second] = [`first-${n}`, `second-${n}`];
     await declare(first, { ...another.spec, ...policy }, finalizers.length > 0 ? { finalizers } : {});
     await stack.ready(type, first);
     const modules = () => modulesOf(ownerId);
     expect(await modules()).toMatchObject(another.remote);
-    const elsewhere = (await row.declare(post, m)).another;
-    return {
-      first,
-      second,
-      ownerId,
-      another,
-      changed,
-      before: another.remote,
-      after: changed.remote,
-      modules,
-      elsewhere,
-    };
+    return { first, second, changed, before: another.remote, after: changed.remote, modules };
   }
 
   /** … and `second` has others to declare. */
@@ -84,49 +73,6 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     expect(await modules()).toBeUndefined();
   });
 
-  test('the second has them once the first has moved, and deletes them with itself', async () => {
-    const { first, second, after, modules, elsewhere } = await rivals();
-    await declare(first, elsewhere.spec);
-    await stack.ready(type, second);
-    expect(await modules()).toMatchObject(after);
-    await stack.remove(type, second);
-    expect(await modules()).toBeUndefined();
-    await stack.remove(type, first);
-  });
-
-  test('the second keeps its own when the first, which was to move there, is deleted', async () => {
-    const { first, second, before, modules, elsewhere, changed, ownerId } = await rivals();
-    const [ownerRef = ''] = Object.keys(changed.spec);
-    await declare(second, { ...elsewhere.spec, deletionPolicy: 'Retain' });
-    await stack.ready(type, second);
-    const { id } = (await stack.see(type, second)).status;
-    await declare(first, { ...changed.spec, [ownerRef]: elsewhere.spec[ownerRef] });
-    await stack.reason(type, first, 'Ready', 'ManagementConflict');
-    expect(await modules()).toMatchObject(before);
-    await stack.remove(type, first);
-    expect(await modules()).toBeUndefined();
-    const { status, object: seen } = await stack.see(type, second);
-    expect(status).toMatchObject({ id });
-    expect(seen.metadata.annotations?.[ANNOTATION.externalId]).toBe(id);
-    expect(id).not.toBe(ownerId);
-    await stack.remove(type, second);
-    expect(await modulesOf(String(id))).toMatchObject(elsewhere.remote);
-  });
-
-  test('the only one deletes them, too, after it has lost its status and something that it needs', async () => {
-    const held = await holder();
-    const { first, changed, before, modules } = held;
-    const [ownerRef = ''] = Object.keys(changed.spec);
-    await stack.restart(async () => {
-      await stack.kube.patch(type, first, { status: null }, stack.namespace, 'status');
-      await declare(first, { [ownerRef]: changed.spec[ownerRef], ...LACKING[kind] });
-    });
-    await eventually(async () => expect((await stack.see(type, first)).ready?.reason).toMatch(/NotFound$/));
-    expect(await modules()).toMatchObject(before);
-    await stack.remove(type, first);
-    expect(await modules()).toBeUndefined();
-  });
-
   test('what the first retains, the second does not delete, whichever goes last', async () => {
     for (const waiting of ['first', 'second'] as const) {
       const { modules, before, ...names } = await rivals([], { deletionPolicy: 'Retain' });
@@ -141,21 +87,6 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     }
   });
 
-  test('the second has none, and keeps nobody from them, once it refers to something else', async () => {
-    const { first, second, another, before, changed, modules } = await rivals();
-    const [ownerRef = ''] = Object.keys(changed.spec);
-    await declare(second, { ...changed.spec, [ownerRef]: { name: 'nowhere' } });
-    await stack.reason(type, second, 'Ready', 'ReferenceNotFound');
-    await stack.remove(type, first);
-    expect(await modules()).toBeUndefined();
-    await declare(first, another.spec);
-    await stack.ready(type, first);
-    await stack.remove(type, second);
-    expect(await modules()).toMatchObject(before);
-    await stack.remove(type, first);
-    expect(await modules()).toBeUndefined();
-  });
-
   test('that are both deleted, the second goes while the first is paused, which decides', async () => {
     const { first, second, before, modules } = await rivals();
     await pause(type, first);
@@ -165,26 +96,6 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     await resume(type, first);
     await gone(type, first);
     expect(await modules()).toBeUndefined();
-  });
-
-  test('that are both deleted, the first goes while the second is paused', async () => {
-    const { first, second, modules } = await rivals();
-    await pause(type, second);
-    await askToDelete(type, second, first);
-    await gone(type, first);
-    expect(await modules()).toBeUndefined();
-    await resume(type, second);
-    await gone(type, second);
-    expect(await modules()).toBeUndefined();
-  });
-
-  test('that are both deleted, the second does not wait for whom somebody else holds up', async () => {
-    const { first, second, modules } = await rivals([HOLD]);
-    await askToDelete(type, first, second);
-    await gone(type, second);
-    await heldUpOnly(type, first);
-    expect(await modules()).toBeUndefined();
-    await letGo(type, first);
   });
 
   test('the second takes over from a deleted one that somebody else holds up', async () => {
@@ -204,14 +115,13 @@ describe('of two objects that adopt one resource', () => {
   type Policy = keyof typeof ends;
   let performances = 0;
 
-  async function rivals([ofFirst, ofSecond]: readonly [Policy, Policy], finalizers: string[] = []) {
+  async function rivals([ofFirst, ofSecond]: readonly [Policy, Policy]) {
     const n = ++performances;
     const { id } = await client.ipPolicies.create({});
     const [first, second] = [`first-${n}`, `second-${n}`];
     const adopting = (name: string, deletionPolicy: Policy) =>
       policy(name, { deletionPolicy, description: name }, { [ADOPT]: id });
-    const declared = adopting(first, ofFirst);
-    await stack.apply({ ...declared, metadata: { ...declared.metadata, finalizers } });
+    await stack.apply(adopting(first, ofFirst));
     await stack.ready(POLICIES, first);
     await stack.apply(adopting(second, ofSecond));
     await stack.reason(POLICIES, second, 'Ready', 'ManagementConflict');
@@ -230,16 +140,5 @@ describe('of two objects that adopt one resource', () => {
     await resume(POLICIES, first);
     await gone(POLICIES, first);
     expect((await stack.remoteIds()).includes(id)).toBe(ends[policies[0]]);
-  });
-
-  test('the second takes over from a deleted one that somebody else holds up', async () => {
-    const { id, first, second } = await rivals(['Retain', 'Delete'], [HOLD]);
-    await askToDelete(POLICIES, first);
-    await stack.ready(POLICIES, second);
-    await heldUpOnly(POLICIES, first);
-    expect(await client.ipPolicies.get(id)).toMatchObject({ description: second });
-    await letGo(POLICIES, first);
-    await stack.remove(POLICIES, second);
-    expect(await stack.remoteIds()).not.toContain(id);
   });
 });

@@ -34,48 +34,6 @@ describe('the Secret of a credential', () => {
     expect(await stack.accepts(data?.token)).toBe(true);
   });
 
-  test('has the labels and annotations of its template, and loses those dropped from it', async () => {
-    const spec = (template: object) => ({ secret: { template } });
-    await made('templated', spec({ labels: { app: 'shop', tier: 'edge' }, annotations: { note: 'a', 'x.io/y': 'b' } }));
-    await patchSecret('templated', { metadata: { labels: { mine: 'yes' }, annotations: { mine: 'yes' } } });
-    expect((await kube.get(SECRETS, 'templated', namespace)).metadata).toMatchObject({
-      labels: { app: 'shop', tier: 'edge', mine: 'yes' },
-      annotations: { note: 'a', 'x.io/y': 'b', mine: 'yes' },
-    });
-    const before = await tokenOf('templated');
-
-    await stack.apply(credential('templated', spec({ labels: { app: 'shop' }, annotations: { note: 'c' } })));
-    await stack.ready(CREDENTIALS, 'templated');
-    const { labels, annotations } = (await kube.get(SECRETS, 'templated', namespace)).metadata;
-    expect(labels).toEqual({ app: 'shop', mine: 'yes', 'app.kubernetes.io/managed-by': 'tunnel-operator' });
-    expect(annotations).toMatchObject({ note: 'c', mine: 'yes' });
-    expect(annotations).not.toHaveProperty(['x.io/y']);
-
-    await stack.apply(credential('templated', spec({})));
-    await stack.ready(CREDENTIALS, 'templated');
-    const after = (await kube.get(SECRETS, 'templated', namespace)).metadata;
-    expect(after.labels).toEqual({ mine: 'yes', 'app.kubernetes.io/managed-by': 'tunnel-operator' });
-    expect(Object.keys(after.annotations ?? {}).sort()).toEqual(['mine', 'tunnel-operator.dev/token-sha256']);
-    expect(await tokenOf('templated')).toBe(before);
-  });
-
-  test('moves with its token when the name changes; the old Secret is deleted', async () => {
-    const before = await made('moving');
-    await stack.apply(credential('moving', { secret: { name: 'moved' } }));
-    const { status } = await stack.ready(CREDENTIALS, 'moving');
-    expect(status).toMatchObject({ id: before.id, secretName: 'moved' });
-    expect(await tokenOf('moved')).toBe(before.token);
-    expect(await stack.secret('moving')).toBeUndefined();
-    expect(await stack.accepts(before.token)).toBe(true);
-  });
-
-  test('has the token under another key when the key changes, and not under the old one', async () => {
-    const before = await made('keyed');
-    await stack.apply(credential('keyed', { secret: { key: 'AUTHTOKEN' } }));
-    await stack.ready(CREDENTIALS, 'keyed');
-    expect(await stack.secret('keyed')).toEqual({ AUTHTOKEN: before.token, 'credential-id': before.id });
-  });
-
   test('moves with its token when name and key change at once', async () => {
     const before = await made('both');
     await stack.apply(credential('both', { secret: { name: 'both-moved', key: 'T' } }));
@@ -103,27 +61,6 @@ describe('a Secret that belongs to something else', () => {
     expect(await stack.accepts(await tokenOf('taken'))).toBe(true);
     expect(await stack.remoteIds()).toHaveLength(remotes.length + 1);
     await eventually(async () => expect(await conflicts()).toBe(0));
-  });
-
-  test('is not overwritten when a credential moves to its name; the token stays where it was', async () => {
-    const before = await made('homely');
-    await stack.run('create', 'secret', 'generic', 'foreign', '--from-literal=token=mine');
-    await stack.apply(credential('homely', { secret: { name: 'foreign' } }));
-    await stack.reason(CREDENTIALS, 'homely', 'Ready', 'SecretConflict');
-    expect(await stack.secret('foreign')).toEqual({ token: 'mine' });
-    expect(await tokenOf('homely')).toBe(before.token);
-    expect(await stack.accepts(before.token)).toBe(true);
-
-    await stack.apply(credential('homely'));
-    expect((await stack.ready(CREDENTIALS, 'homely')).status.id).toBe(before.id);
-    expect(await tokenOf('homely')).toBe(before.token);
-  });
-
-  test('of another credential is not adopted', async () => {
-    const first = await made('first', { secret: { name: 'shared' } });
-    await stack.apply(credential('second', { secret: { name: 'shared' } }));
-    await stack.reason(CREDENTIALS, 'second', 'Ready', 'SecretConflict');
-    expect(await tokenOf('shared')).toBe(first.token);
   });
 });
 
@@ -180,10 +117,8 @@ describe('a Secret that was', () => {
 
   test.each([
     ['robbed of its label', { metadata: { labels: { 'app.kubernetes.io/managed-by': null } } }],
-    ['robbed of a label of its template', { metadata: { labels: { app: null } } }],
     ['given another value of its template', { metadata: { annotations: { note: 'changed' } } }],
     ['robbed of its owner', { metadata: { ownerReferences: null } }],
-    ['given more data', { data: { more: encoded('x') } }],
     ['given the token under another key', { data: { other: encoded('x') } }],
   ])('%s is restored, with the same token', async (what, patch) => {
     const name = what.replaceAll(' ', '-');
@@ -200,14 +135,5 @@ describe('a Secret that was', () => {
     // It is watched again, too.
     await stack.run('delete', 'secret', name);
     await eventually(async () => expect(await stack.accepts((await stack.secret(name))?.token)).toBe(true));
-  });
-
-  test('is replaced when it is deleted, also where its owner is not its controller', async () => {
-    await made('uncontrolled');
-    const { metadata } = await kube.get(SECRETS, 'uncontrolled', namespace);
-    const ownerReferences = metadata.ownerReferences?.map((each) => ({ ...each, controller: false }));
-    await patchSecret('uncontrolled', { metadata: { ownerReferences } });
-    await stack.run('delete', 'secret', 'uncontrolled');
-    await eventually(async () => expect(await stack.accepts((await stack.secret('uncontrolled'))?.token)).toBe(true));
   });
 });

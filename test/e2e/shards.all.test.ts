@@ -124,42 +124,4 @@ describe('an object that is handed over', () => {
     expect(await reconciles(odd)).toBe(before);
     await stack.remove(CREDENTIALS, 'moved');
   });
-
-  test('back and forth, while it is made and its token replaced, is made once and leaves nothing', async () => {
-    const names = Array.from({ length: 12 }, (_, n) => `busy-${n}`);
-    const rotation = { overlap: '0s' };
-    await stack.apply(...names.map((name, n) => labelled(credential(name, { rotation }), n % 2 ? 'odd' : 'even')));
-    const swap = async (turn: number) => {
-      await Promise.all(
-        names.map(async (name, n) => {
-          // Not all at the same moment of their reconciles.
-          await new Promise((done) => setTimeout(done, Math.random() * 60));
-          const labels = { shard: (n + turn) % 2 ? 'odd' : 'even' };
-          await kube.patch(CREDENTIALS, name, { metadata: { labels } }, namespace);
-        }),
-      );
-    };
-    for (let turn = 1; turn <= 8; turn++) await swap(turn);
-    const made = await Promise.all(names.map(async (name) => (await stack.ready(CREDENTIALS, name)).status.id));
-    expect((await stack.remoteIds()).sort()).toEqual(made.map(String).sort());
-    const issued = async () => {
-      const [row] = await stack.sql(`select count(*)::int as n from events where type = 'credential_created.v0'`);
-      return Number(row?.n);
-    };
-    const before = await issued();
-    const rotate = (name: string) =>
-      stack.annotate(CREDENTIALS, name, { 'tunnel-operator.dev/rotate-requested-at': 'once' });
-    await Promise.all(names.map(rotate));
-    for (let turn = 9; turn <= 16; turn++) await swap(turn);
-    for (const [n, name] of names.entries()) {
-      await eventually(async () => expect((await stack.ready(CREDENTIALS, name)).status.id).not.toBe(made[n]));
-      const { status } = await stack.ready(CREDENTIALS, name);
-      expect(await stack.accepts((await stack.secret(name))?.token)).toBe(true);
-      await eventually(async () => expect(await stack.remoteIds()).not.toContain(made[n]));
-      expect(await stack.remoteIds()).toContain(status.id);
-    }
-    expect(await issued()).toBe(before + names.length);
-    await stack.remove(CREDENTIALS, ...names);
-    expect(await stack.remoteIds()).toEqual([]);
-  });
 });

@@ -10,8 +10,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
-import { createNamespace, kubectl } from '../harness.ts';
-import { API_KEY, eventually, manifest, ours, ROOT, SECRETS, startStack } from './stack.ts';
+import { API_KEY, eventually, manifest, ours, ROOT, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'tenant', settings: { adoptNamespaces: ['platform'] } });
 const { client } = stack;
@@ -47,52 +46,6 @@ describe('a Secret of another namespace', async () => {
     const others = naming.filter((each) => !references.includes(each));
     expect(others.length).toBeGreaterThan(40);
     expect(others.filter(({ members }) => members.some((member) => /namespace/i.test(member)))).toEqual([]);
-  });
-
-  test('is not reached by what looks like a path', async () => {
-    const other = await createNamespace('victim');
-    await kubectl(['-n', other, 'create', 'secret', 'generic', 'target', '--from-literal=key=hidden-treasure']);
-    const names = [
-      `${other}/target`,
-      `../${other}/target`,
-      `../../${other}/secrets/target`,
-      'target?x=',
-      '%2e%2e',
-      '..',
-      'a..b',
-      'Target',
-    ];
-    for (const name of names) {
-      const body = { secretKeyRef: { name, key: 'key' } };
-      const { code, stderr } = await stack.tryApply(manifest({ name: 'HTTPResponseBackend' }, 'thief', { body }));
-      expect(code, name).toBe(1);
-      expect(stderr).toContain('spec.body.secretKeyRef.name');
-    }
-    const texts = await Promise.all(
-      (await Array.fromAsync(client.httpResponseBackends.list())).map(({ body }) => body),
-    );
-    expect(texts.join()).not.toContain('hidden-treasure');
-    await kubectl(['delete', 'namespace', other, '--wait=false']);
-  });
-});
-
-describe('a Secret of somebody else', async () => {
-  // Where resources may be named by their ids, as the samples do.
-  const own = await startStack({ prefix: 'secrets' });
-  const handing = kindRows.filter(({ kind }) => kind.delivery);
-
-  test.for(handing.map(named))('is not overwritten by what $name hands out', async ({ row }) => {
-    const name = `${row.type.plural}-theirs`;
-    const created = await own.run('create', 'secret', 'generic', name, '--from-literal=token=theirs');
-    expect(created).toMatchObject({ code: 0 });
-    const before = await own.find(SECRETS, name);
-    const { least } = await row.declare(postTo(own.api.url, API_KEY), 1);
-    const made = await own.remoteIds();
-    await own.apply(...least.objects, manifest(row, name, { ...least.spec, secret: { name } }));
-    await own.reason(row.type, name, 'Ready', 'SecretConflict');
-    await own.remove(row.type, name);
-    expect(await own.find(SECRETS, name)).toEqual(before);
-    expect(await own.remoteIds()).toEqual(made);
   });
 });
 

@@ -1,0 +1,29 @@
+/** A reserved domain that is to be published by an ExternalDNS that the cluster does not have yet. */
+import { afterAll, expect, test } from 'vitest';
+import { findCondition } from '../../src/operator/kube/conditions.ts';
+import { kubectl } from '../harness.ts';
+import { DNS_ENDPOINTS, dnsEndpointCrd } from './foreign-crds.ts';
+import { eventually, manifest, ours, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'late-dns' });
+const DOMAINS = ours('reserveddomains');
+const crd = dnsEndpointCrd();
+const remove = () => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']);
+afterAll(remove);
+
+test('is Ready, says that the kind is missing, and is published when it comes', { timeout: 120_000 }, async () => {
+  await remove();
+  await stack.apply(manifest({ name: 'ReservedDomain' }, 'www', { domain: 'www.example.net', dns: { publish: true } }));
+  await stack.ready(DOMAINS, 'www');
+  const says = (expected: object) =>
+    eventually(async () => {
+      const { status } = await stack.see(DOMAINS, 'www');
+      expect(findCondition(status.conditions ?? [], 'DNSPublished')).toMatchObject(expected);
+    }, 60_000);
+  await says({ status: 'False', reason: 'KindNotInstalled' });
+  expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(crd) })).toMatchObject({ code: 0 });
+  // Nothing has happened to the object.
+  await says({ status: 'True', reason: 'Published' });
+  expect(await stack.find(DNS_ENDPOINTS, 'www')).toMatchObject({ metadata: { name: 'www' } });
+  await stack.remove(DOMAINS, 'www');
+});

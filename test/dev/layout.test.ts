@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { json, layout } from '../../dev/layout.ts';
+import { json } from '../../dev/layout.ts';
 
 test.each([
   ['what fits is on one line', { a: [1, 2], b: {} }, '{"a": [1, 2], "b": {}}\n'],
@@ -22,10 +22,4 @@ test.each([
   ['what is undefined is left out', { a: undefined, b: null }, '{"b": null}\n'],
 ])('%s', (_, value, text) => {
   expect(json(value, 22)).toBe(text);
-});
-
-test('a column that is taken counts, and further lines have the indent', () => {
-  const shape = { brackets: '[]', members: [{ label: '', value: 'abcdef' }] } as const;
-  expect(layout(shape, { width: 10, column: 2, indent: 2 })).toBe('[abcdef]');
-  expect(layout(shape, { width: 10, column: 3, indent: 2 })).toBe('[\n    abcdef\n  ]');
 });

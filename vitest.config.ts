@@ -30,8 +30,8 @@ export default defineConfig({
     isolate: false,
     // What a CommonJS package exports is what Node says it exports, not what Vite guesses.
     deps: { interopDefault: false },
-    // `npm test -- --coverage` prints it by folder (scripts/coverage-summary.ts).
-    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['json-summary', 'html'] },
+    // Of the test processes themselves, not of the programs that they start. By folder and line: coverage/index.html.
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
     // The control plane, Postgres and the programs under test want processors too.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },

@@ -10,11 +10,11 @@ import { z } from 'zod';
 import { ensureBinaries } from '../dev/control-plane/binaries.ts';
 import { startOwnControlPlane } from '../dev/control-plane/control-plane.ts';
 import { formatProgress, type Progress } from '../dev/control-plane/progress.ts';
+import { startProgram, untilAnswering } from '../dev/processes/program.ts';
 import { API_KEY_PREFIX, newToken } from '../src/api/secrets/tokens.ts';
 import { type Client, createClient } from '../src/client/client.ts';
 import { freePort } from '../src/postgres/ports.ts';
 import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
-import { Service } from './service.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
@@ -48,24 +48,26 @@ export class Demo {
   readonly #stopping = new AbortController();
   #underWay: Promise<unknown> = Promise.resolve();
   readonly #apiKey = newToken(API_KEY_PREFIX);
-  #api: Service | undefined;
-  #operator: Service | undefined;
+  readonly #watch: boolean;
+  #apiUrl: string | undefined;
   #client: Client | undefined;
   #cluster: Cluster | undefined;
 
-  /** @param onLoss told when the API or the operator ends although the demo has not stopped it */
-  constructor({ kubeconfig, onLoss }: { kubeconfig: string | undefined; onLoss: (message: string) => void }) {
+  /**
+   * @param kubeconfig of an existing cluster; without it, the demo starts its own
+   * @param watch restarts the API and the operator when a file that they have loaded changes
+   * @param onLoss told when the API or the operator ends although the demo has not stopped it
+   */
+  constructor(options: { kubeconfig?: string | undefined; watch?: boolean; onLoss: (message: string) => void }) {
+    const { kubeconfig, watch = false, onLoss } = options;
     this.#kubeconfig = kubeconfig;
+    this.#watch = watch;
     this.#onLoss = onLoss;
     this.isOwnCluster = kubeconfig === undefined;
   }
 
   get hasCluster(): boolean {
     return this.#cluster !== undefined;
-  }
-
-  get apiUrl(): string {
-    return this.#mustHaveApi().url;
   }
 
   async startApi(): Promise<void> {
@@ -85,12 +87,23 @@ export class Demo {
       PORT: String(port),
       LOG_FORMAT: 'json',
     };
-    const api = new Service('api', { folder: LOG_FOLDER, env, url, probe: '/readyz', onLoss: this.#reportLoss('API') });
-    this.#undo.push(() => api.stop());
-    await api.start();
+    await this.#start('api', env, url);
     const client = createClient({ baseUrl: url, apiKey: this.#apiKey });
     this.#undo.push(() => client.close());
-    [this.#api, this.#client] = [api, client];
+    [this.#apiUrl, this.#client] = [url, client];
+  }
+
+  /** Starts one of the programs with an empty log; returns when it is ready. */
+  async #start(name: 'api' | 'operator', env: NodeJS.ProcessEnv, url: string): Promise<void> {
+    await rm(join(LOG_FOLDER, `${name}.log`), { force: true });
+    const node = this.#watch ? ['--watch'] : [];
+    const child = startProgram([name], { name, folder: LOG_FOLDER, env, node });
+    this.#undo.push(() => child.stop({ graceMs: 15_000 }));
+    await untilAnswering(child, `${url}/readyz`);
+    void child.exited.then(({ code, signal }) => {
+      if (this.#stopping.signal.aborted) return;
+      this.#onLoss(`The ${name} has ended (${signal ?? `code ${code}`}). The logs: ${LOG_FOLDER}`);
+    });
   }
 
   async startCluster(report: (line: string) => void): Promise<void> {
@@ -111,7 +124,8 @@ export class Demo {
     });
   }
 
-  async installCrds(folder = join(ROOT, 'crds')): Promise<void> {
+  async installCrds(): Promise<void> {
+    const folder = join(ROOT, 'crds');
     await this.#make(() => this.#kubectl(['apply', '--filename', folder]));
     await this.#ask('wait', '--for=condition=Established', '--timeout=30s', '--filename', folder);
   }
@@ -129,7 +143,7 @@ export class Demo {
       // A kubeconfig may name a credential program with its own settings and files.
       ...(this.isOwnCluster ? {} : process.env),
       KUBECONFIG: this.#mustHaveCluster().kubeconfig,
-      TUNNEL_API_URL: this.#mustHaveApi().url,
+      TUNNEL_API_URL: this.#mustHaveApi(),
       TUNNEL_API_KEY: this.#apiKey,
       // What else is there may belong to another operator; and in this Lease, the demo remembers its own API alone.
       ...(this.isOwnCluster ? {} : { WATCH_NAMESPACE: NAMESPACE, POD_NAMESPACE: NAMESPACE }),
@@ -138,36 +152,7 @@ export class Demo {
       METRICS_PORT: String(port),
       LOG_FORMAT: 'json',
     };
-    const url = `http://127.0.0.1:${port}`;
-    this.#operator = new Service('operator', {
-      folder: LOG_FOLDER,
-      env,
-      url,
-      probe: '/readyz',
-      onLoss: this.#reportLoss('operator'),
-    });
-    this.#undo.push(async () => this.#operator?.stop());
-    await this.#operator.start();
-  }
-
-  #reportLoss(name: string): (how: string) => void {
-    return (how) => this.#onLoss(`The ${name} has ended (${how}). The logs: ${LOG_FOLDER}`);
-  }
-
-  /** Restarts the API with its current source. */
-  async restartApi(): Promise<void> {
-    await this.#make(() => this.#mustHaveApi().restart());
-  }
-
-  /** Restarts the operator with its current source, and applies its CustomResourceDefinitions. */
-  async restartOperator(): Promise<void> {
-    const operator = this.#operator;
-    if (operator === undefined) return;
-    const crds = join(LOG_FOLDER, 'crds');
-    await rm(crds, { recursive: true, force: true });
-    await run(process.execPath, [join(ROOT, 'src/main.ts'), 'crds', '--output', crds]);
-    await this.installCrds(crds);
-    await this.#make(() => operator.restart());
+    await this.#start('operator', env, `http://127.0.0.1:${port}`);
   }
 
   async applyExamples(): Promise<void> {
@@ -215,7 +200,7 @@ export class Demo {
 
   /** The text printed at the end. */
   async summary(): Promise<string> {
-    const api = `The API:     ${this.#mustHaveApi().url}/docs   (key: ${this.#apiKey})`;
+    const api = `The API:     ${this.#mustHaveApi()}/docs   (key: ${this.#apiKey})`;
     if (!this.#cluster) return `${api}\nThere is nothing more to show without a cluster.`;
     const table = await this.#ask('get', 'tunnels', '--all-namespaces');
     const command = isOnPath('kubectl') ? 'kubectl' : quoted(this.#cluster.kubectl);
@@ -272,9 +257,9 @@ export class Demo {
     return this.#cluster;
   }
 
-  #mustHaveApi(): Service {
-    if (!this.#api) throw new Error('the API was not started');
-    return this.#api;
+  #mustHaveApi(): string {
+    if (!this.#apiUrl) throw new Error('the API was not started');
+    return this.#apiUrl;
   }
 }
 

@@ -6,19 +6,19 @@
  * keeps running until Ctrl-C; `--once` exits once everything has been seen to work, `--kubeconfig` uses an existing
  * cluster. `npm run dev` is the same with `--watch`: the API and the operator restart when their source changes.
  */
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Listr, PRESET_TIMER } from 'listr2';
 import { BinaryUnavailable } from '../dev/control-plane/binaries.ts';
 import { Demo } from './demo-stack.ts';
-import { concerned, watchSource } from './watch.ts';
 
 const USAGE = 'usage: npm run demo [-- [--once] [--kubeconfig FILE]] or npm run dev [-- --kubeconfig FILE]';
-const SRC = join(import.meta.dirname, '../src');
+const WATCHES = `The API and the operator restart when a file changes that they have loaded; their logs say so.
+After a change of a kind: npm run generate && kubectl apply -f crds/
+`;
 
 async function main(): Promise<number> {
   const { once, watch, kubeconfig } = readArguments();
-  const demo = new Demo({ kubeconfig, onLoss: print });
+  const demo = new Demo({ kubeconfig, watch, onLoss: print });
   const interruption = new AbortController();
   const untilInterrupted = new Promise<void>((resolve) => {
     interruption.signal.addEventListener('abort', () => resolve());
@@ -35,7 +35,8 @@ async function main(): Promise<number> {
       print(await demo.summary());
       if (!once) {
         print('It keeps running; Ctrl-C stops it and removes everything.');
-        await (watch ? restartOnChange(demo, interruption.signal) : untilInterrupted);
+        if (watch) print(WATCHES);
+        await untilInterrupted;
       }
     }
   } catch (error) {
@@ -51,27 +52,6 @@ async function main(): Promise<number> {
     clearInterval(alive);
   }
   return isInterrupted() && once ? 130 : 0;
-}
-
-async function restartOnChange(demo: Demo, signal: AbortSignal): Promise<void> {
-  print('The API and the operator restart when a file in src changes.');
-  const restart = async (name: string, action: () => Promise<void>) => {
-    const startedAt = performance.now();
-    try {
-      await action();
-      print(`${name} restarted [${((performance.now() - startedAt) / 1000).toFixed(1)}s]`);
-    } catch (error) {
-      // The next change may fix it.
-      if (!signal.aborted) print(`${name} did not start: ${error instanceof Error ? error.message : error}`);
-    }
-  };
-  const onChange = async (files: readonly string[]) => {
-    print(`\nChanged: ${files.join(', ')}`);
-    const { api, operator } = concerned(files);
-    if (api) await restart('API', () => demo.restartApi());
-    if (operator && demo.hasCluster) await restart('Operator', () => demo.restartOperator());
-  };
-  await watchSource(SRC, onChange, signal);
 }
 
 function tasks(demo: Demo) {

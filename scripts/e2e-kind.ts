@@ -30,13 +30,14 @@ function test(files: readonly string[], env: NodeJS.ProcessEnv): void {
 }
 
 /** What starts operators by itself, or tells them apart by names that Pods do not take. */
-const NOT_IN_PODS = ['missing-crd', 'shards', 'traces'].map((name) => `--exclude=test/e2e/${name}.test.ts`);
+const NOT_IN_PODS = ['missing-crd', 'shards', 'traces'].map((name) => `--exclude=test/e2e/${name}.all.test.ts`);
 
 /** The one after the other: an operator in a Pod would also work on what the others declare. */
 function runTests(env: NodeJS.ProcessEnv): void {
-  test(['test/chart/node.test.ts'], env);
-  test(['test/e2e'], env);
-  test(['test/e2e', ...NOT_IN_PODS], { ...env, TEST_PODS: '1' });
+  const all = { ...env, TEST_ALL: '1' };
+  test(['test/chart/node.all.test.ts'], all);
+  test(['test/e2e'], all);
+  test(['test/e2e', ...NOT_IN_PODS], { ...all, TEST_PODS: '1' });
 }
 
 function onKind(): void {

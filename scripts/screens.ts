@@ -91,7 +91,7 @@ async function screensAbout(demo: Demo, plural: string, name: string): Promise<s
 }
 
 async function main(): Promise<number> {
-  const demo = new Demo({ kubeconfig: undefined, onLoss: (message) => process.stderr.write(`${message}\n`) });
+  const demo = new Demo({ onLoss: (message) => process.stderr.write(`${message}\n`) });
   const interrupted = new Promise<'interrupted'>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve('interrupted'));
   });

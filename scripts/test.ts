@@ -1,14 +1,11 @@
 /**
  * npm test [-- arguments of vitest]
  *
- * Runs the tests: of every kind and family only some, unless `--all`; `--deep` runs the deep ones instead. `--coverage`
- * prints how much of `src` they execute. The output ends with one line for each reason why tests were skipped, and a last
+ * Runs the tests: of every kind and family only some, unless `--all`; `--deep` runs the deep ones instead. The output ends with one line for each reason why tests were skipped, and a last
  * line `N passed, N failed`, followed by `, N skipped` if any were. Fails if any test failed, or none passed.
  */
-import { join } from 'node:path';
 import { parseCLI, type Reporter, startVitest, type TestCase, type TestModule, type TestSuite } from 'vitest/node';
 import { z } from 'zod';
-import { coverageLines } from './coverage-summary.ts';
 import { ensureControlPlaneBinaries } from './setup.ts';
 import { type Summary, summaryLines } from './test-summary.ts';
 
@@ -70,8 +67,6 @@ try {
   const cliExclude = [exclude].flat();
   const vitest = await startVitest(filter, { ...others, cliExclude, watch: false, run: true, reporters: all });
   await vitest.close();
-  const { coverage } = vitest.config;
-  if (coverage.enabled) print(await coverageReport(coverage.reportsDirectory));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   crashed = 1;
@@ -81,17 +76,3 @@ const { passed } = summary;
 const failed = summary.failed + crashed;
 const ok = complete && failed === 0 && passed > 0 && !process.exitCode;
 process.stdout.write(`${summaryLines({ ...summary, failed }).join('\n')}\n`, () => process.exit(ok ? 0 : 1));
-
-async function coverageReport(folder: string): Promise<string> {
-  const table = await coverageLines(join(folder, 'coverage-summary.json'), join(import.meta.dirname, '..'));
-  return [
-    '\nCoverage of src by the test processes themselves. Programs that they start (the API in the fault tests,',
-    `the operator in the crash tests, the command line) are not counted. By line: ${join(folder, 'index.html')}\n`,
-    ...table,
-    '',
-  ].join('\n');
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}

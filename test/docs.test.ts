@@ -1,5 +1,5 @@
 /** What the documentation lists is what there is. */
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -8,7 +8,6 @@ import { exampleFile } from '../dev/fixtures/example-file.ts';
 import { ANNOTATION } from '../src/operator/contract/names.ts';
 import { EVENT_REASON, REASON } from '../src/operator/contract/reasons.ts';
 import { allKinds } from '../src/operator/kinds/kinds.ts';
-import { operatorSettings } from '../src/operator/settings.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -18,16 +17,6 @@ const packageFile = z.object({
   optionalDependencies: z.record(z.string(), z.string()),
   devDependencies: z.record(z.string(), z.string()),
 });
-
-/** Short and singular names under which kubectl knows what clusters that have tunnels are likely to have. */
-const TAKEN = new Set(
-  [
-    'cm cs csr ds deploy ep ev hpa ing limits netpol no ns pc pdb po pv pvc quota rc rs sa sc sts svc cj crd crds vac',
-    'gtw gc btp tlsroute httproute grpcroute gateway referencegrant refgrant backendtlspolicy xlistenerset',
-    'cert certs cr crs ciss issuer clusterissuer challenge order',
-    'vs dr gw se we wg pa ra ap sidecar envoyfilter telemetry wp',
-  ].flatMap((names) => names.split(' ')),
-);
 
 describe('docs/operator/annotations.md', () => {
   const text = read('docs/operator/annotations.md');
@@ -58,11 +47,6 @@ describe('docs/troubleshooting.md', () => {
     const sources = globSync('src/operator/{kinds,managed}/**/*.ts', { cwd: ROOT });
     expect(sources.some((file) => new RegExp(`\\b${constant}\\b`).test(read(file)))).toBe(true);
   });
-});
-
-it('pictures are small', () => {
-  const large = globSync('docs/pictures/*', { cwd: ROOT }).filter((file) => statSync(join(ROOT, file)).size > 200_000);
-  expect(large).toEqual([]);
 });
 
 it('docs/architecture.md walks through files that exist', () => {
@@ -100,14 +84,6 @@ describe('every kind', () => {
     const file = exampleFile(kind).replace('examples/', 'src/operator/kinds/').replace('.yaml', '.ts');
     expect(existsSync(join(ROOT, file)), `${kind} is not in ${file}`).toBe(true);
   });
-
-  // Of what is plural by name, both forms are one, as of Endpoints.
-  const names = allKinds.flatMap(({ plural, singular, shortNames }) => [...new Set([plural, singular]), ...shortNames]);
-
-  it('has names that no other has, nor Kubernetes, Gateway API, cert-manager or Istio', () => {
-    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
-    expect(names.filter((name) => TAKEN.has(name))).toEqual([]);
-  });
 });
 
 describe('links', () => {
@@ -124,14 +100,6 @@ describe('links', () => {
       });
     expect(broken).toEqual([]);
   });
-});
-
-it('CONTRIBUTING.md names every number that a test takes from the environment, and no other', () => {
-  const tests = globSync('test/**/*.ts', { cwd: ROOT }).map(read).join('\n');
-  const taken = [...tests.matchAll(/Number\(process\.env\.(\w+)/g)].map(([, name]) => name);
-  const rows = read('CONTRIBUTING.md').match(/^\| `[A-Z_]+`.*? \|/gm) ?? [];
-  const named = rows.flatMap((row) => [...row.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name));
-  expect(named.toSorted()).toEqual([...new Set(taken)].toSorted());
 });
 
 it('every page can be reached from README.md', () => {
@@ -162,8 +130,3 @@ function anchorsOf(file: string): string[] {
       .replaceAll(' ', '-'),
   );
 }
-
-it('every setting of the operator has a flag or is a secret', () => {
-  const without = Object.values(operatorSettings).filter((setting) => !('flag' in setting) && !('secret' in setting));
-  expect(without).toEqual([]);
-});

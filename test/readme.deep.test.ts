@@ -1,9 +1,6 @@
-/**
- * What README.md says of a fresh copy of this checkout: its first command, with the npm on this machine, the demo, and
- * the commands for development, on little.
- */
+/** A fresh copy of this checkout: the first command installs everything, and the demo runs. */
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -60,38 +57,4 @@ test('the demo uses the cluster of --kubeconfig, and leaves only the CustomResou
   expect(await names('customresourcedefinitions')).toHaveLength(allKinds.length);
   // The operator's Lease would be in the namespace "default", if it had no other.
   await eventually(async () => expect(await names('namespaces,leases,clusterroles')).toEqual([]));
-});
-
-/** What each command for development is given here, and prints. */
-const COMMANDS: Record<string, { args: string[]; prints: string | RegExp }> = {
-  'npm run check': { args: [], prints: 'generated files are up to date' },
-  'npm run build': { args: [], prints: 'scripts/build.ts' },
-  'npm run generate': { args: [], prints: 'generated files are up to date' },
-  'npm test': { args: ['test/log.test.ts'], prints: /^[1-9]\d* passed, 0 failed$/m },
-  'npm run test:deep': {
-    args: ['test/dev/control-plane/garbage-collection.deep.test.ts'],
-    prints: /^[1-9]\d* passed, 0 failed/m,
-  },
-  'npm run test:mutants': { args: ['src/retry/retry-after.ts'], prints: /^compiled \d+, .* survived 0$/m },
-  'npm run bench': { args: ['api', '--only', 'credentials', '--rounds', '1'], prints: 'credentials' },
-  // Last, since it leaves a family that is not complete.
-  'npm run new': { args: ['family', 'dns_zone'], prints: 'wrote src/resources/dns-zone.ts' },
-};
-/** The first is the demo; the others have workflows of their own, since they fetch clients, a fuzzer, or a cluster. */
-const ELSEWHERE = ['npm run dev', 'npm run test:clients', 'npm run test:fuzz', 'npm run e2e:kind'];
-
-test('every command for development is run here or elsewhere', async () => {
-  const [, section = ''] = (await readFile(join(ROOT, 'README.md'), 'utf8')).split('## Working on it');
-  const [, block = ''] = /^```sh\n(.*?)^```/ms.exec(section) ?? [];
-  const commands = block
-    .trim()
-    .split('\n')
-    .map((line) => line.replace(/\s+#.*/, ''));
-  expect(commands.toSorted()).toEqual([...Object.keys(COMMANDS), ...ELSEWHERE].toSorted());
-});
-
-test.each(Object.entries(COMMANDS))('%s', { timeout: 600_000 }, async (command, { args, prints }) => {
-  const [, ...words] = command.split(' ');
-  const { stdout } = await npm(...words, ...(args.length > 0 ? ['--', ...args] : []));
-  expect(stdout).toMatch(prints);
 });

@@ -3,8 +3,8 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openApiDocument } from '../../src/api/openapi/document.ts';
 import type { Call } from './life.ts';
-import { fetchProgram, generatorProgram, orvalProgram } from './programs.ts';
-import { ensureNodeTools, ensurePythonTools, requireJava, run } from './tools.ts';
+import { fetchProgram } from './programs.ts';
+import { ensureNodeTools, ensurePythonTools, run } from './tools.ts';
 
 export interface Program {
   readonly command: string;
@@ -57,28 +57,6 @@ export const GENERATORS: Readonly<Record<string, Generate>> = {
     const args = ['openapi.json', '-o', 'schema.d.ts'];
     const generate = { command: binary(folder, 'openapi-typescript'), args, cwd: folder };
     return typescript(folder, { 'program.ts': fetchProgram(calls) }, generate);
-  },
-  async orval(folder, calls) {
-    const config = {
-      api: { input: './openapi.json', output: { target: './client.ts', client: 'fetch', mode: 'single' } },
-    };
-    const files = {
-      'program.ts': orvalProgram(calls),
-      'orval.config.mjs': `export default ${JSON.stringify(config)};\n`,
-    };
-    return typescript(folder, files, {
-      command: binary(folder, 'orval'),
-      args: ['--config', 'orval.config.mjs'],
-      cwd: folder,
-    });
-  },
-  async 'openapi-generator'(folder, calls) {
-    await requireJava();
-    const tools = await ensurePythonTools();
-    const properties = 'modelPropertyNaming=original,importFileExtension=.js';
-    const args = ['generate', '-i', 'openapi.json', '-g', 'typescript-fetch', '-o', 'client', '-p', properties];
-    const generate = { command: join(tools, 'bin/openapi-generator-cli'), args, cwd: folder };
-    return typescript(folder, { 'program.ts': generatorProgram(calls) }, generate);
   },
   async 'openapi-python-client'(folder, calls) {
     const tools = await ensurePythonTools();

@@ -40,13 +40,6 @@ export function ensurePythonTools(): Promise<string> {
   });
 }
 
-/** @throws ToolsUnavailable */
-export async function requireJava(): Promise<void> {
-  await run('java', ['-version']).catch(() => {
-    throw new ToolsUnavailable('Java, which openapi-generator needs, is not installed');
-  });
-}
-
 async function installed(
   name: string,
   files: readonly string[],

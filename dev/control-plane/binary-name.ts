@@ -1,10 +1,2 @@
 /** The programs that a control plane and its tests need. */
-export type BinaryName =
-  | 'etcd'
-  | 'kube-apiserver'
-  | 'kube-controller-manager'
-  | 'kubectl'
-  | 'helm'
-  | 'pebble'
-  | 'promtool'
-  | 'prometheus';
+export type BinaryName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'helm' | 'promtool';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { BinaryName } from './binary-name.ts';
-import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION, PROMETHEUS_VERSION } from './versions.ts';
+import { HELM_VERSION, KUBERNETES_VERSION, PROMETHEUS_VERSION } from './versions.ts';
 
 const [MAJOR, MINOR] = KUBERNETES_VERSION.split('.');
 const KUBERNETES_VARIABLES = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: MAJOR, gitMinor: MINOR };
@@ -34,16 +34,14 @@ const RECIPES: Readonly<Record<BinaryName, Recipe>> = {
     package: `helm.sh/helm/v4/cmd/helm@v${HELM_VERSION}`,
     variables: { 'helm.sh/helm/v4/internal/version.version': `v${HELM_VERSION}` },
   },
-  pebble: { package: `github.com/letsencrypt/pebble/v2/cmd/pebble@v${PEBBLE_VERSION}` },
-  promtool: prometheus('promtool'),
-  prometheus: prometheus('prometheus'),
+  promtool: promtool(),
 };
 
-function prometheus(command: string): Recipe {
+function promtool(): Recipe {
   const [major = '', minor = '', patch = ''] = PROMETHEUS_VERSION.split('.');
   return {
     // Its Go module has not reached 1.0: release 3.16.0 is module version 0.316.0.
-    package: `github.com/prometheus/prometheus/cmd/${command}@v0.${major}${minor.padStart(2, '0')}.${patch}`,
+    package: `github.com/prometheus/prometheus/cmd/promtool@v0.${major}${minor.padStart(2, '0')}.${patch}`,
     variables: { 'github.com/prometheus/common/version.Version': PROMETHEUS_VERSION },
     // Without the clients of every cloud, most of what there is to compile.
     tags: 'remove_all_sd',

@@ -45,7 +45,7 @@ export type Publication = 'envtest' | 'kubernetes' | 'helm' | 'prometheus';
 export function publication(name: BinaryName, { os }: Platform): Publication | undefined {
   if (name === 'etcd' || name === 'kube-apiserver' || name === 'kubectl') return 'envtest';
   if (name === 'kube-controller-manager') return os === 'linux' ? 'kubernetes' : undefined;
-  if (name === 'prometheus' || name === 'promtool') return 'prometheus';
+  if (name === 'promtool') return 'prometheus';
   return name === 'helm' ? 'helm' : undefined;
 }
 

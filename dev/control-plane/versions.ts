@@ -5,5 +5,4 @@
 export const KUBERNETES_VERSION = '1.36.3';
 export const ETCD_VERSION = '3.6.10';
 export const HELM_VERSION = '4.3.1';
-export const PEBBLE_VERSION = '2.10.1';
 export const PROMETHEUS_VERSION = '3.16.0';

@@ -11,6 +11,8 @@ export interface ProgramOptions {
   readonly folder: string;
   /** What to run. Default: the sources, whose types Node.js strips as it loads them. */
   readonly main?: string;
+  /** Flags for Node.js, such as `--watch`. */
+  readonly node?: readonly string[];
   /** Its whole environment, besides what any program needs to run. */
   readonly env: NodeJS.ProcessEnv;
   /** Most files and sockets that it may have open. Default: as many as this process. */
@@ -23,9 +25,9 @@ const LIMITED = 'ulimit -n "$0" && exec "$@"';
 /** Starts `tunnel-operator` with these arguments. */
 export function startProgram(
   args: readonly string[],
-  { name, folder, env, descriptors, main = MAIN }: ProgramOptions,
+  { name, folder, env, descriptors, main = MAIN, node = [] }: ProgramOptions,
 ): Child {
-  const program = [process.execPath, '--disable-warning=ExperimentalWarning', main, ...args];
+  const program = [process.execPath, '--disable-warning=ExperimentalWarning', ...node, main, ...args];
   const [command = '', ...rest] =
     descriptors === undefined ? program : ['/bin/sh', '-c', LIMITED, String(descriptors), ...program];
   return startChild({

@@ -1,31 +1,104 @@
-/** The commands of docs/install.md and the pages below it, as they stand there, on a control plane of its own, which has no nodes. */
-import { mkdtemp, rm } from 'node:fs/promises';
+/** Runs the commands of docs/install.md and the pages below it as they stand there, on a control plane without nodes. */
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
+import { ensureBinaries } from '../../dev/control-plane/binaries.ts';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import { API_KEY, policy, type RunningOperator, startStack } from '../e2e/stack.ts';
+import type { ControlPlane } from '../../dev/control-plane/control-plane-handle.ts';
 import type { CommandResult } from '../harness.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
-import { DATABASE, render } from './helm.ts';
-import { installPage, NEEDS_MORE } from './install-page.ts';
+import { CHART } from './helm.ts';
 import { releaseOn } from './release.ts';
 
-const NAMESPACE = 'tunnel-system';
-const LEASE = ['-n', NAMESPACE, 'lease', 'tunnel-operator'];
-const deployment = z.object({
-  spec: z.object({
-    replicas: z.number(),
-    template: z.object({
-      spec: z.object({
-        containers: z.array(
-          z.object({ image: z.string(), env: z.array(z.object({ name: z.string(), value: z.string().optional() })) }),
-        ),
+const DOCS = join(import.meta.dirname, '../../docs');
+/** In the order in which somebody would follow them. */
+const PAGES = ['install.md', 'install/shards.md', 'install/upgrade.md'];
+
+/** Commands that no test of the page runs, and why. Any other is run. */
+const NEEDS_MORE: Readonly<Record<string, string>> = {
+  'docker build --tag registry.example.com/tunnel-operator:0.1.0 --build-arg VERSION=0.1.0 .':
+    'needs docker: npm run e2e:kind builds the image',
+  'docker push registry.example.com/tunnel-operator:0.1.0': 'needs docker and a registry',
+};
+
+interface InstallPage {
+  /** In the order of the pages, each in one line. */
+  commands: readonly string[];
+  /** Names of this release in docs/operations.md. */
+  namedInOperations: ReadonlySet<string>;
+  /** What the Prometheus operator brings: CustomResourceDefinitions that take everything. */
+  monitoringKinds: object;
+  /** Runs it in a shell on the control plane. A failure is a result too. */
+  run(command: string): Promise<CommandResult>;
+}
+
+/** @param folder the page's commands run in a folder of their own below it */
+async function installPage(own: ControlPlane, folder: string): Promise<InstallPage> {
+  const pages = await Promise.all(PAGES.map((page) => readFile(join(DOCS, page), 'utf8')));
+  const blocks = [...pages.join('\n').matchAll(/^```(\w*)\n(.*?)^```/gms)];
+  const home = join(folder, 'install-page');
+  await mkdir(home);
+  const { helm } = await ensureBinaries(['helm']);
+  await symlink(helm, join(home, 'helm'));
+  await symlink(own.kubectlPath, join(home, 'kubectl'));
+  await mkdir(join(home, 'charts'));
+  await symlink(CHART, join(home, 'charts/tunnel-operator'));
+  const commands: string[] = [];
+  for (const [, language, text = ''] of blocks) {
+    const [, file] = /^# (\S+\.yaml)\n/.exec(text) ?? [];
+    if (language === 'sh')
+      commands.push(
+        ...text
+          .trim()
+          .replaceAll(/ *\\\n */g, ' ')
+          .split('\n')
+          .map(withoutComment),
+      );
+    else if (language === 'yaml' && file) await writeFile(join(home, file), text);
+    else throw new Error(`nothing runs this block of the installation pages:\n${text}`);
+  }
+  const operations = await readFile(join(DOCS, 'operations.md'), 'utf8');
+  const env = { HOME: home, PATH: [home, process.env.PATH].join(delimiter), KUBECONFIG: own.kubeconfigPath };
+  return {
+    commands,
+    namedInOperations: new Set(operations.match(/tunnels-tunnel-operator[\w-]*/g)),
+    monitoringKinds: { apiVersion: 'v1', kind: 'List', items: ['ServiceMonitor', 'PrometheusRule'].map(crd) },
+    run: (command) =>
+      new Promise((resolve) => {
+        // Without nodes, no Pod is ever ready.
+        const here = command.replace(/ --wait\b/, '');
+        execFile('bash', ['-c', here], { cwd: home, env }, (error, stdout, stderr) => {
+          resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr: withoutEndOfWatch(stderr) });
+        });
       }),
-    }),
-  }),
-});
+  };
+}
+
+/** Helm's client library may say that a watch ended when helm ends it, having seen that a hook is there. */
+const withoutEndOfWatch = (stderr: string) => stderr.replace(/^I\d{4} .*watch ended with error.*\n/gm, '');
+
+const withoutComment = (line: string) => line.replace(/\s+#.*/, '');
+
+function crd(kind: string): object {
+  const names = { kind, singular: kind.toLowerCase(), plural: `${kind.toLowerCase()}s` };
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    // A label that other projects use, too.
+    metadata: { name: `${names.plural}.monitoring.coreos.com`, labels: { 'app.kubernetes.io/component': 'crds' } },
+    spec: {
+      group: 'monitoring.coreos.com',
+      scope: 'Namespaced',
+      names,
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+}
+
+const NAMESPACE = 'tunnel-system';
 
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-install-page-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -33,120 +106,43 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () => {
   const own = await startControlPlane();
   afterAll(() => own.stop());
-  const stack = await startStack({ prefix: 'install-page', operators: 0 });
-  const release = { name: 'tunnels', namespace: NAMESPACE, folder };
-  const { tryKubectl, kubectl, operate, runHook } = releaseOn(own, release);
+  const { kubectl } = releaseOn(own, { name: 'tunnels', namespace: NAMESPACE, folder });
   const page = await installPage(own, folder);
 
-  const applyTo = (namespace: string, ...items: object[]) =>
-    kubectl(['-n', namespace, 'apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  const ready = (object: string) => kubectl(['-n', 'a', 'wait', '--for=condition=Ready', '--timeout=30s', object]);
-  const exists = async (...object: string[]) => (await tryKubectl(['get', ...object])).code === 0;
-
-  const deploymentOf = async (name: string) => {
-    const at = ['-n', NAMESPACE, 'get', 'deployment', `${name}-tunnel-operator-operator`, '-o', 'json'];
-    return deployment.parse(JSON.parse(await kubectl(at))).spec;
-  };
-  /** The image and the settings of a release's operator, but for secrets. */
-  async function operatorOf(name: string): Promise<Record<string, string | undefined>> {
-    const [container] = (await deploymentOf(name)).template.spec.containers;
-    const settings = container?.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])) ?? [];
-    return { image: container?.image, ...Object.fromEntries(settings) };
-  }
-
-  /** As the operator of a new database has it: the key of another owner. */
-  async function keyInNewDatabase(): Promise<string> {
-    const { id } = await stack.client.users.create({ name: 'Bootstrap admin', admin: true });
-    return (await stack.client.apiKeys.create({ owner_id: id })).token ?? '';
-  }
-
-  /** Of the operator that the release would run. */
-  let operator: RunningOperator | undefined;
-  async function startOperator(apiKey: string, object: string) {
-    operator = await operate(stack, { apiKey });
-    await applyTo('a', policy(object));
-    await ready(`ippolicy/${object}`);
-    expect(await exists(...LEASE)).toBe(true);
-  }
-  async function stopOperator() {
-    if (operator) await stack.stopOperator(operator);
-    operator = undefined;
-  }
-
-  let resharded = 0;
-  /** Runs an upgrade: one that changes which objects the operator takes must find it stopped. */
-  async function upgraded(command: string): Promise<CommandResult> {
-    const [{ replicas }, { SHARD_SELECTOR }] = [await deploymentOf('tunnels'), await operatorOf('tunnels')];
-    const result = await page.run(command);
-    if ((await operatorOf('tunnels')).SHARD_SELECTOR === SHARD_SELECTOR) return result;
-    expect(replicas, command).toBe(0);
-    expect((await deploymentOf('tunnels')).replicas).toBeGreaterThan(0);
-    resharded++;
-    return result;
-  }
-
-  const before: Record<string, () => Promise<unknown>> = {
-    'helm uninstall tunnels ': stopOperator,
-    'left=': async () => {
-      await applyTo('a', policy('left'));
-      const [command = ''] = page.commands.filter((each) => each.startsWith('left='));
-      expect(await page.run(command)).toMatchObject({ code: 1, stderr: '' });
-      await kubectl(['-n', 'a', 'delete', 'ippolicy', 'left']);
-    },
-  };
-  const after: Record<string, () => Promise<unknown>> = {
-    'helm test ': async () => {
-      const names = await kubectl(['-n', NAMESPACE, 'get', 'deployments,secrets', '-o', 'name']);
-      for (const name of page.namedInOperations) expect(names).toMatch(new RegExp(`/${name}$`, 'm'));
-      await startOperator(API_KEY, 'tried-out');
-      const objects = await render(DATABASE, { ...release, only: ['tests/credential.yaml'] });
-      const env = { NAMESPACE, NAME: 'tunnels-tunnel-operator-test', TIMEOUT_SECONDS: '30' };
-      const api = { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY };
-      expect(await runHook(objects, 'test.mjs', { ...env, ...api })).toMatchObject({ code: 0, stderr: '' });
-    },
-    'helm upgrade --install ': async () => {
-      // One that remembered the owner of what was tried out would now wait for ever.
-      expect(await exists(...LEASE)).toBe(false);
-      await startOperator(await keyInNewDatabase(), 'for-real');
-    },
-    'helm install shard-b ': async () => {
-      const [ours, theirs] = await Promise.all(['tunnels', 'shard-b'].map(operatorOf));
-      // What one of them forbids, the other would allow.
-      expect(theirs).toEqual({
-        ...ours,
-        SHARD_SELECTOR: 'shard=b',
-        TUNNEL_API_URL: ours?.TUNNEL_API_URL?.replace(':80', ''),
-      });
-      expect(ours).toMatchObject({ SHARD_SELECTOR: 'shard!=b', ADOPT_NAMESPACES: '-' });
-    },
-  };
+  const apply = (object: object) => kubectl(['-n', NAMESPACE, 'apply', '-f', '-'], JSON.stringify(object));
+  const names = (kinds: string) => kubectl(['-n', NAMESPACE, 'get', kinds, '-o', 'name']);
 
   test('work, in the order of the page', { timeout: 240_000 }, async () => {
     expect(page.commands).toEqual(expect.arrayContaining(Object.keys(NEEDS_MORE)));
-    for (const start of Object.keys({ ...before, ...after })) expect(page.commands.join('\n')).toContain(start);
     await kubectl(['apply', '-f', '-'], JSON.stringify(page.monitoringKinds));
-    for (const namespace of ['a', NAMESPACE]) await kubectl(['create', 'namespace', namespace]);
+    await kubectl(['create', 'namespace', NAMESPACE]);
     const labels = { 'app.kubernetes.io/instance': 'tunnels', 'app.kubernetes.io/name': 'other' };
-    await applyTo(NAMESPACE, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'of-another-chart', labels } });
+    await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'of-another-chart', labels } });
 
     for (const command of page.commands.filter((each) => !(each in NEEDS_MORE))) {
-      const [prepare] = Object.entries(before).filter(([start]) => command.startsWith(start));
-      await prepare?.[1]();
-      const run = command.startsWith('helm upgrade tunnels ') ? upgraded : page.run;
-      // Its Pod cannot run; the script does, below.
-      if (!command.startsWith('helm test ')) expect(await run(command), command).toMatchObject({ code: 0, stderr: '' });
-      const [look] = Object.entries(after).filter(([start]) => command.startsWith(start));
-      await look?.[1]();
+      // As the operator does, whose Pod cannot run here.
+      const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'tunnel-operator' } };
+      if (command.startsWith('helm uninstall tunnels ')) await apply(lease);
+      if (command.startsWith('left=')) {
+        const left = { apiVersion: 'tunnel-operator.dev/v1alpha1', kind: 'IPPolicy', metadata: { name: 'left' } };
+        await apply(left);
+        expect(await page.run(command)).toMatchObject({ code: 1, stderr: '' });
+        await kubectl(['-n', NAMESPACE, 'delete', 'ippolicy', 'left']);
+      }
+      if (!command.startsWith('helm test '))
+        expect(await page.run(command), command).toMatchObject({ code: 0, stderr: '' });
+      // The operator of another database would refuse its key with the old Lease.
+      else
+        for (const name of page.namedInOperations) expect(await names('deployments,secrets')).toContain(`/${name}\n`);
+      if (command.startsWith('helm upgrade --install '))
+        expect(await names('leases')).not.toContain('/tunnel-operator\n');
     }
 
-    // To shards and back.
-    expect(resharded).toBe(2);
     const definitions = await kubectl(['get', 'crd', '-o', 'name']);
     expect(definitions).not.toContain('tunnel-operator');
     expect(definitions).toContain('servicemonitors.monitoring.coreos.com');
-    const left = await kubectl(['-n', NAMESPACE, 'get', 'secrets,leases', '-o', 'name']);
+    const left = await names('secrets,leases');
     expect(left).toContain('secret/of-another-chart\n');
-    expect(left).not.toMatch(/\/tunnels-tunnel-operator$/m);
-    expect(left).not.toMatch(/\/tunnel-operator$/m);
+    expect(left).not.toMatch(/\/(tunnels-)?tunnel-operator$/m);
   });
 });

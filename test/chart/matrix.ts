@@ -14,7 +14,8 @@ const pod = {
   extraVolumeMounts: [{ name: 'ca', mountPath: '/ca' }],
   deploymentAnnotations: { a: 'b' },
   podAnnotations: { a: 'b' },
-  podLabels: { c: 'd' },
+  // One that looks like a number must stay a text.
+  podLabels: { c: 'd', commit: '1234567' },
   nodeSelector: { disk: 'fast' },
   tolerations: [{ key: 'k', operator: 'Exists' }],
   affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },

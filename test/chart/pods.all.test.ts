@@ -6,9 +6,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { apiSettings } from '../../src/api/settings.ts';
 import { operatorSettings } from '../../src/operator/settings.ts';
-import { EVERYWHERE } from '../../src/settings/listen-address.ts';
 import { tracingSettings } from '../../src/tracing/settings.ts';
-import { CHART, DATABASE, named, render } from './helm.ts';
+import { CHART, DATABASE, named, type Rendered, render } from './helm.ts';
 import { EXTRA, MATRIX } from './matrix.ts';
 
 const container = z.object({
@@ -16,7 +15,7 @@ const container = z.object({
   env: z.array(z.object({ name: z.string(), value: z.string().optional() })),
 });
 const podSpec = z.object({ initContainers: z.array(container).optional(), containers: z.array(container) });
-const template = z.object({ template: z.object({ spec: z.looseObject({}) }) });
+const template = z.object({ template: z.object({ metadata: z.unknown(), spec: z.unknown() }) });
 const deployment = z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) });
 
 /** By the name of its container, as the Pods of both Deployments have it. */
@@ -72,18 +71,7 @@ test('users and groups can be left to the cluster, as docs/install/options.md sa
   expect(left).toContain('"runAsNonRoot":true');
 });
 
-test('the values of docs/install.md serve over TLS what links promise, and let nobody adopt', async () => {
-  const page = await readFile(join(CHART, '../../docs/install.md'), 'utf8');
-  const values = parse(/^# values\.yaml\n.*?(?=^```)/ms.exec(page)?.[0] ?? '');
-  const { api, operator } = await environments(values);
-  const [ingress] = await render(values, { only: ['api/ingress.yaml'] });
-  const { hostname, protocol } = new URL(api?.BASE_URL ?? '');
-  expect(protocol).toBe('https:');
-  expect(ingress).toMatchObject({ spec: { rules: [{ host: hostname }], tls: [{ hosts: [hostname] }] } });
-  expect(operatorSettings.adoptNamespaces.schema.parse(operator?.ADOPT_NAMESPACES)).toEqual([]);
-});
-
-test.each([0, 0.00001, 0.1, 1])('the sampling ratio %d is one that both programs take', async (samplingRatio) => {
+test.each([0, 0.00001])('the sampling ratio %d is one that both programs take', async (samplingRatio) => {
   const tracing = { endpoint: 'http://collector.monitoring:4318', samplingRatio };
   const { api, operator } = await environments({ ...DATABASE, tracing });
   for (const environment of [api, operator])
@@ -100,16 +88,6 @@ test.each([
   await expect(environments(values(most + 1))).rejects.toThrow('maximum');
 });
 
-test('both programs listen on the addresses of IPv6, too', async () => {
-  const { api, operator } = await environments(DATABASE);
-  expect(api?.HOST).toBe(EVERYWHERE);
-  expect(operatorSettings.host.default).toBe(EVERYWHERE);
-  expect(operator).not.toHaveProperty('METRICS_HOST');
-  expect(await readFile(join(CHART, '../../Dockerfile'), 'utf8')).toMatch(
-    new RegExp(`^ENV .*HOST=${EVERYWHERE} `, 'm'),
-  );
-});
-
 test('no probe that kills asks the database or another API', async () => {
   const objects = await render(DATABASE, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] });
   const asking = (path: string) => ({ httpGet: { path } });
@@ -122,49 +100,75 @@ test('no probe that kills asks the database or another API', async () => {
   expect(objects).toMatchObject([deployed, deployed]);
 });
 
-test('every Pod goes where its kind may run', async () => {
+/** Every Pod that the objects make, by the name of the object. */
+function podsOf(objects: readonly Rendered[]) {
+  const found = objects.flatMap(({ kind, metadata, spec }) => {
+    if (kind === 'Pod') return [[metadata.name, { metadata, spec }] as const];
+    const { data } = template.safeParse(spec);
+    return data ? [[metadata.name, data.template] as const] : [];
+  });
+  return Object.fromEntries(found);
+}
+
+test('every Pod goes where its kind may run, has the labels of all, and no variables of foreign Services', async () => {
   const placement = {
     nodeSelector: { disk: 'fast' },
     tolerations: [{ key: 'k', operator: 'Exists' }],
     affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } },
   };
-  // Of replicas, which hooks are not.
+  const resources = { limits: { cpu: '1', memory: '1Gi' } };
+  // Hooks have no replicas to keep apart.
   const apart = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [] } };
-  const global = { imagePullSecrets: [{ name: 'pull' }], priorityClassName: 'high' };
+  const operator = { ...placement, affinity: { ...placement.affinity, ...apart } };
   const objects = await render({
-    global,
+    global: { imagePullSecrets: ['pull'], priorityClassName: 'high' },
+    commonLabels: { team: 'edge' },
     crds: { keep: false },
     database: { bundled: { enabled: true, ...placement } },
     api: placement,
-    operator: { ...placement, affinity: { ...placement.affinity, ...apart } },
+    operator,
+    hooks: { podAnnotations: { mesh: 'off' }, podLabels: { of: 'hook' }, resources },
   });
-  const pods = objects.flatMap(({ kind, metadata, spec }) => {
-    if (kind === 'Pod') return { name: metadata.name, spec };
-    const inTemplate = template.safeParse(spec);
-    return inTemplate.success ? { name: metadata.name, spec: inTemplate.data.template.spec } : [];
+  expect(objects.filter(({ metadata }) => metadata.labels.team !== 'edge')).toEqual([]);
+  const common = { imagePullSecrets: [{ name: 'pull' }], priorityClassName: 'high', enableServiceLinks: false };
+  const pods = podsOf(objects);
+  const pod = (spec: object) => ({ metadata: { labels: { team: 'edge' } }, spec: { ...common, ...spec } });
+  const hook = {
+    metadata: { labels: { team: 'edge', of: 'hook' }, annotations: { mesh: 'off' } },
+    spec: { ...common, ...placement, containers: [{ resources }] },
+  };
+  expect(pods).toMatchObject({
+    'it-tunnel-operator-api': pod(placement),
+    'it-tunnel-operator-operator': pod(operator),
+    'it-tunnel-operator-database': pod(placement),
+    'it-tunnel-operator-test': hook,
+    'it-tunnel-operator-uninstall': hook,
   });
-  const operator = { ...placement, affinity: { ...placement.affinity, ...apart } };
-  expect(Object.fromEntries(pods.map(({ name, spec }) => [name, spec]))).toMatchObject({
-    'it-tunnel-operator-api': { ...global, ...placement },
-    'it-tunnel-operator-operator': { ...global, ...operator },
-    'it-tunnel-operator-database': { ...global, ...placement },
-    'it-tunnel-operator-test': { ...global, ...placement },
-    'it-tunnel-operator-uninstall': { ...global, ...placement },
+  expect(Object.keys(pods)).toHaveLength(5);
+  expect(JSON.stringify([pods['it-tunnel-operator-test'], pods['it-tunnel-operator-uninstall']])).not.toContain(
+    'podAntiAffinity',
+  );
+});
+
+test('Pods are spread apart from each other, not from those that an upgrade replaces', async () => {
+  const topologySpreadConstraints = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+    topologyKey,
+    matchLabelKeys: ['pod-template-hash'],
+  }));
+  const pod = { spec: { topologySpreadConstraints } };
+  expect(podsOf(await render(DATABASE, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] }))).toMatchObject({
+    'it-tunnel-operator-api': pod,
+    'it-tunnel-operator-operator': pod,
   });
-  expect(pods).toHaveLength(5);
-  const hooks = pods.filter(({ name }) => /-(test|uninstall)$/.test(name));
-  expect(JSON.stringify(hooks)).not.toContain('podAntiAffinity');
 });
 
 test('helm test reaches the API as the operator does', async () => {
-  const { extraEnv, extraVolumes, extraVolumeMounts } = {
-    extraEnv: [
-      { name: 'NODE_EXTRA_CA_CERTS', value: '/ca/ca.crt' },
-      { name: 'TUNNEL_API_URL', value: 'https://elsewhere' },
-    ],
-    extraVolumes: [{ name: 'scripts', secret: { secretName: 'ca' } }],
-    extraVolumeMounts: [{ name: 'scripts', mountPath: '/scripts' }],
-  };
+  const extraEnv = [
+    { name: 'NODE_EXTRA_CA_CERTS', value: '/ca/ca.crt' },
+    { name: 'TUNNEL_API_URL', value: 'https://elsewhere' },
+  ];
+  const extraVolumes = [{ name: 'scripts', secret: { secretName: 'ca' } }];
+  const extraVolumeMounts = [{ name: 'scripts', mountPath: '/scripts' }];
   const values = { ...DATABASE, operator: { extraEnv, extraVolumes, extraVolumeMounts } };
   const [pod] = named(await render(values, { only: ['tests/credential.yaml'] }), 'Pod');
   expect(pod).toMatchObject({
@@ -176,14 +180,6 @@ test('helm test reaches the API as the operator does', async () => {
   const env = z.object({ containers: z.array(container).length(1) }).parse(pod?.spec).containers[0]?.env ?? [];
   expect(env).toEqual(expect.arrayContaining(extraEnv));
   expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
-});
-
-test('Secrets to pull images with may be named as other charts take them, too', async () => {
-  const imagePullSecrets = ['a', { name: 'b' }];
-  const objects = await render({ ...DATABASE, global: { imagePullSecrets } }, { only: ['api/deployment.yaml'] });
-  expect(objects).toMatchObject([
-    { spec: { template: { spec: { imagePullSecrets: [{ name: 'a' }, { name: 'b' }] } } } },
-  ]);
 });
 
 test('traces are sent by both programs, with the headers of a Secret, and only where there is an endpoint', async () => {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readValues } from '../../dev/chart/values.ts';
 import { crdYaml } from '../../src/operator/crds/crd.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { createNamespace, kubectl } from '../harness.ts';
@@ -156,50 +155,6 @@ test('editors of a namespace may make everything but what gives them the rights 
   expect(edit).toMatchObject({ rules: [{ resources: plurals }] });
 });
 
-test('labels for all objects are on all, Pods included', async () => {
-  const objects = await render({ database: { bundled: { enabled: true } }, commonLabels: { team: 'edge' } });
-  const lacking = (labels?: Readonly<Record<string, string>>) => labels?.team !== 'edge';
-  expect(objects.filter(({ metadata }) => lacking(metadata.labels)).map(({ metadata }) => metadata.name)).toEqual([]);
-  const pods = objects.flatMap(({ spec }) => template.safeParse(spec).data?.template.metadata ?? []);
-  expect(pods).toHaveLength(3);
-  expect(pods.filter(({ labels }) => lacking(labels))).toEqual([]);
-});
-
-test('the Pods of hooks take what a mesh or a quota asks for', async () => {
-  const resources = { limits: { cpu: '1', memory: '1Gi' } };
-  const hooks = { podAnnotations: { mesh: 'off' }, podLabels: { team: 'edge' }, resources };
-  const objects = await render({ ...DATABASE, crds: { keep: false }, hooks });
-  const [test] = named(objects, 'Pod');
-  const [job] = named(objects, 'Job');
-  expect(test?.metadata).toMatchObject({ annotations: { mesh: 'off' }, labels: { team: 'edge' } });
-  expect(test?.spec).toMatchObject({ containers: [{ resources }] });
-  const metadata = { annotations: { mesh: 'off' }, labels: { team: 'edge' } };
-  expect(job?.spec).toMatchObject({ template: { metadata, spec: { containers: [{ resources }] } } });
-});
-
-test('no Pod takes variables from the Services that happen to be in the namespace', async () => {
-  const objects = await render({ database: { bundled: { enabled: true } }, crds: { keep: false } });
-  const podSpec = z.looseObject({ containers: z.array(z.unknown()) });
-  const podTemplate = z.object({ template: z.object({ spec: podSpec }) });
-  const pods = objects.flatMap(
-    ({ spec }) => podSpec.safeParse(spec).data ?? podTemplate.safeParse(spec).data?.template.spec ?? [],
-  );
-  expect(pods).toHaveLength(5);
-  for (const spec of pods) expect(spec).toMatchObject({ enableServiceLinks: false });
-});
-
-test('Pods are spread apart from each other, not from those that an upgrade replaces', async () => {
-  const deployments = named(await render(DATABASE), 'Deployment');
-  expect(deployments).toHaveLength(2);
-  for (const { spec } of deployments) {
-    const constraints = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
-      topologyKey,
-      matchLabelKeys: ['pod-template-hash'],
-    }));
-    expect(spec).toMatchObject({ template: { spec: { topologySpreadConstraints: constraints } } });
-  }
-});
-
 test('the bundled database has its data in a folder of its own in the volume, whatever its version', async () => {
   const objects = await render({ database: { bundled: { enabled: true, image: 'postgres:17' } } });
   const database = JSON.stringify(named(objects, 'StatefulSet')[0]?.spec);
@@ -229,11 +184,8 @@ test('a database of the chart has as many connections as all replicas of the API
   const pool = [{ name: 'DATABASE_POOL_SIZE', value: '50' }];
   const parameters = { max_connections: '400' };
   for (const [api, spec, limit] of [
-    [{}, {}, '100'],
     [{ replicaCount: 3 }, {}, '100'],
     [{ replicaCount: 4 }, {}, '200'],
-    [{ replicaCount: 6 }, {}, '200'],
-    [{ autoscaling }, {}, '200'],
     [{ autoscaling }, { postgresql: null }, '200'],
     [{ autoscaling: { ...autoscaling, maxReplicas: 10 }, extraEnv: pool }, {}, '600'],
     [{ autoscaling }, { postgresql: { parameters } }, '400'],
@@ -247,59 +199,7 @@ test('a database of the chart has as many connections as all replicas of the API
   }
 });
 
-test('a parameter that is set to null is left to PostgreSQL', async () => {
-  const spec = { postgresql: { parameters: { max_connections: null, work_mem: '8MB' } } };
-  const [cluster] = named(await render({ database: { cloudNativePG: { enabled: true, spec } } }), 'Cluster');
-  const postgresql = z.object({ postgresql: z.object({ parameters: z.unknown() }) }).parse(cluster?.spec).postgresql;
-  expect(postgresql).toEqual({ parameters: { work_mem: '8MB' } });
-});
-
-test('every value is described, and every comment about one is understood', async () => {
-  const yaml = await readFile(join(CHART, 'values.yaml'), 'utf8');
-  const count = (pattern: RegExp) => yaml.match(pattern)?.length;
-  const all = readValues(yaml);
-  const flat = (values: typeof all): typeof all => values.flatMap((value) => [value, ...flat(value.children ?? [])]);
-  const undescribed = flat(all).filter(({ children, description }) => !children && description === undefined);
-  expect(undescribed.map(({ path }) => path.join('.'))).toEqual([]);
-  expect(flat(all).filter(({ description }) => description !== undefined)).toHaveLength(count(/# -- /g) ?? 0);
-  expect(flat(all).filter(({ schema }) => Object.keys(schema).length > 0)).toHaveLength(count(/# @schema /g) ?? 0);
-});
-
-test('names that look like numbers stay texts', async () => {
-  const name = '123';
-  const secret = { existingSecret: name, existingSecretKey: name };
-  const account = { serviceAccount: { name } };
-  const common = {
-    fullnameOverride: name,
-    nameOverride: name,
-    global: { priorityClassName: name, imagePullSecrets: [{ name }] },
-    watchNamespaces: [name],
-    crds: { keep: false },
-    api: {
-      ...account,
-      extraEnv: [{ name, value: name }],
-      ingress: { enabled: true, className: name, hosts: [name] },
-      podLabels: { name },
-    },
-    operator: { ...account, apiKey: secret, adoptNamespaces: [name], acceptNewOwner: name },
-    networkPolicy: { enabled: true },
-    tracing: { endpoint: 'http://collector', headers: secret },
-    serviceMonitor: { enabled: true, additionalLabels: { name } },
-    prometheusRule: { enabled: true },
-    grafanaDashboard: { enabled: true, sidecarLabelValue: name },
-  };
-  const databases = [
-    { database: { bundled: { enabled: true, image: name, persistence: { storageClass: name } } } },
-    { database: { cloudNativePG: { enabled: true, storage: { storageClass: name } } } },
-    { database: secret, secrets: { existingSecret: name } },
-  ];
-  for (const database of databases) {
-    const objects = await render({ ...common, ...database }, { name, namespace: name });
-    expect(JSON.stringify(objects)).not.toMatch(/[:[,]123[\],}]/);
-  }
-});
-
-describe('with the longest name, objects and labels have names that Kubernetes takes, with', () => {
+describe('with the longest name, objects and labels have names that Kubernetes accepts, with', () => {
   /** Longer ones make no Pods; all others may have 253 characters. */
   const LIMITS: Record<string, number> = { Service: 63, Job: 63, StatefulSet: 52, Cluster: 50 };
   const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -307,7 +207,8 @@ describe('with the longest name, objects and labels have names that Kubernetes t
   // Wherever it is cut, one of the two leaves a hyphen at the end.
   const longest = [`${'a-'.repeat(26)}a`, `a${'b-'.repeat(26)}`.replace(/-$/, 'b')];
 
-  test.each(Object.entries(MATRIX))('%s', async (_, values) => {
+  test.each(['the bundled database', 'CloudNativePG', 'everything'])('%s', async (which) => {
+    const values = MATRIX[which];
     for (const name of longest) {
       const all = { ...values, nameOverride: name, serviceMonitor: { enabled: true } };
       for (const { kind, metadata, spec } of await render(all, { name })) {
@@ -321,18 +222,4 @@ describe('with the longest name, objects and labels have names that Kubernetes t
       }
     }
   });
-});
-
-test('a database has a name that Kubernetes and CloudNativePG take, however long that of the release is', async () => {
-  const name = 'a-release-with-the-longest-name-that-helm-takes-for-it';
-  for (const [kind, of] of [
-    ['StatefulSet', 'bundled'],
-    ['Cluster', 'cloudNativePG'],
-  ] as const) {
-    const objects = await render({ database: { [of]: { enabled: true } } }, { name: name.slice(0, 53) });
-    const database = named(objects, kind)[0]?.metadata.name ?? '';
-    expect(database).toMatch(/^a-release-.*-database$/);
-    expect(database.length).toBeLessThanOrEqual(50);
-    expect(JSON.stringify(named(objects, 'Deployment'))).toMatch(new RegExp(`"name":"${database}(-app)?"`));
-  }
 });

@@ -56,9 +56,3 @@ test('of two at a time, one installs', async () => {
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   expect(both.filter(({ said }) => said.includes('running npm ci'))).toHaveLength(1);
 });
-
-test('a record of npm that was cut off counts as none', async () => {
-  const folder = checkout('exit 0');
-  writeFileSync(join(folder, 'node_modules/.package-lock.json'), '{"packages": {');
-  expect((await run(folder)).said).toContain('running npm ci');
-});

@@ -10,7 +10,7 @@ import { BinaryUnavailable, ensureBinaries } from '../../../dev/control-plane/bi
 import { ChecksumMismatch, DownloadFailed } from '../../../dev/control-plane/download.ts';
 import type { Progress } from '../../../dev/control-plane/progress.ts';
 import { fetchPublished, newestPatch, type Sources } from '../../../dev/control-plane/published.ts';
-import { HELM_VERSION, KUBERNETES_VERSION, PROMETHEUS_VERSION } from '../../../dev/control-plane/versions.ts';
+import { KUBERNETES_VERSION, PROMETHEUS_VERSION } from '../../../dev/control-plane/versions.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
 
 const platform = { os: 'linux', arch: 'amd64' } as const;
@@ -21,16 +21,13 @@ let base = '';
 let sources: Sources;
 /** What the server has, by path. */
 const files = new Map<string, string | Buffer>();
-const requests: string[] = [];
 
 beforeEach(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'binaries-test-'));
   directory = join(scratch, 'cache');
   mkdirSync(directory);
   files.clear();
-  requests.length = 0;
   server = createServer((request, response) => {
-    requests.push(request.url ?? '');
     const file = files.get(request.url ?? '');
     if (file === undefined) response.writeHead(404);
     response.end(file);
@@ -86,16 +83,13 @@ describe('published binaries', () => {
     expect(execFileSync(join(directory, 'etcd'), { encoding: 'utf8' })).toBe('etcd\n');
   });
 
-  it('are rejected with a wrong checksum, and nothing is left of them', async () => {
-    publishEnvtest(KUBERNETES_VERSION, '0'.repeat(128));
-    const fetching = fetchPublished('envtest', ['etcd'], { platform, directory, sources });
-    await expect(fetching).rejects.toThrow(ChecksumMismatch);
-    expect(await readdir(directory)).toEqual([]);
-  });
-
   it('are not replaced by a build when the checksum is wrong', async () => {
     publishEnvtest(KUBERNETES_VERSION, '0'.repeat(128));
     await expect(ensureBinaries(['etcd'], { sources })).rejects.toThrow(ChecksumMismatch);
+    await expect(fetchPublished('envtest', ['etcd'], { platform, directory, sources })).rejects.toThrow(
+      ChecksumMismatch,
+    );
+    expect(await readdir(directory)).toEqual([]);
   });
 
   it('of a single file are checked against the checksum beside it', async () => {
@@ -109,15 +103,6 @@ describe('published binaries', () => {
     const fetching = fetchPublished('kubernetes', ['kube-controller-manager'], { platform, directory, sources });
     await expect(fetching).rejects.toThrow(ChecksumMismatch);
     expect(readFileSync(join(directory, 'kube-controller-manager'), 'utf8')).toBe('binary');
-  });
-
-  it('of helm have a file name behind the checksum', async () => {
-    const file = `helm-v${HELM_VERSION}-linux-amd64.tar.gz`;
-    const content = archive('linux-amd64', ['helm']);
-    files.set(`/helm/${file}`, content);
-    files.set(`/helm/${file}.sha256sum`, `${digest('sha256', content)}  ${file}\n`);
-    await fetchPublished('helm', ['helm'], { platform, directory, sources });
-    expect(await readdir(directory)).toEqual(['helm']);
   });
 
   it('of Prometheus have the checksums of all platforms in one file', async () => {
@@ -152,28 +137,11 @@ describe('published binaries', () => {
 });
 
 describe('ensureBinaries', () => {
-  it('fetches into the cache once for all who ask at the same time', async () => {
-    publishEnvtest(KUBERNETES_VERSION);
-    const asked = await Promise.all([1, 2, 3].map(() => ensureBinaries(['etcd', 'kube-apiserver'], { sources })));
-    expect(new Set(asked.map(({ etcd }) => etcd)).size).toBe(1);
-    expect(requests).toHaveLength(2);
-    expect(asked[0]?.etcd).toContain(join(scratch, 'tunnel-operator', KUBERNETES_VERSION));
-  });
-
-  it('prefers what is in KUBEBUILDER_ASSETS', async () => {
-    archive('assets', ['etcd']);
-    vi.stubEnv('KUBEBUILDER_ASSETS', join(scratch, 'archive', 'assets'));
-    const { etcd } = await ensureBinaries(['etcd'], { sources });
-    expect(etcd).toBe(join(scratch, 'archive', 'assets', 'etcd'));
-    expect(requests).toEqual([]);
-  });
-
-  it('says what is missing and what would help, soon, when there is neither a network nor Go', async () => {
+  it('says what is missing and what would help when there is neither a network nor Go', async () => {
     const port = await freePort();
     const closed = `http://127.0.0.1:${port}`;
     vi.stubEnv('PATH', join(scratch, 'empty'));
     const progress: Progress[] = [];
-    const startedAt = performance.now();
     const failing = ensureBinaries(['kube-controller-manager'], {
       sources: { envtestIndex: closed, kubernetes: closed, helm: closed, prometheus: closed },
       onProgress: (step) => progress.push(step),
@@ -182,7 +150,6 @@ describe('ensureBinaries', () => {
     await expect(failing).rejects.toThrow(
       /^kube-controller-manager is not available: .* Go is not installed, so it cannot be built\./,
     );
-    expect(performance.now() - startedAt).toBeLessThan(2000);
     if (process.platform === 'linux')
       expect(progress[0]).toMatchObject({ step: 'download', names: ['kube-controller-manager'] });
   });

@@ -6,7 +6,18 @@ import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { REFERENCE_GRANTS } from '../../src/operator/managed/knowledge/reference-grants.ts';
 import { createNamespace, kubectl } from '../harness.ts';
 import { referenceGrantCrd } from './foreign-crds.ts';
-import { CREDENTIALS, credential, eventually, type Manifest, manifest, ours, POLICIES, policy, SECRETS, startStack } from './stack.ts';
+import {
+  CREDENTIALS,
+  credential,
+  eventually,
+  type Manifest,
+  manifest,
+  ours,
+  POLICIES,
+  policy,
+  SECRETS,
+  startStack,
+} from './stack.ts';
 
 const { adopt: ADOPT, rotateRequestedAt: ROTATE } = ANNOTATION;
 

@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { remember } from '../../../src/client/entity-tags.ts';
 import { ApiError } from '../../../src/client/errors.ts';
-import { differing, type ExternalOptions, externalOfFamily, type FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
+import {
+  differing,
+  type ExternalOptions,
+  externalOfFamily,
+  type FamilyCalls,
+} from '../../../src/operator/kinds/external-of-family.ts';
 import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
 import { DigestedText } from '../../../src/operator/managed/declaration/digest.ts';
 import { type Access, derived, field, required, writeOnly } from '../../../src/resources/definition/resource.ts';

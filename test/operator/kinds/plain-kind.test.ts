@@ -2,14 +2,21 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createClient } from '../../../src/client/client.ts';
-import { type FamilyCalls, bodyOf, differing } from '../../../src/operator/kinds/external-of-family.ts';
+import { bodyOf, differing, type FamilyCalls } from '../../../src/operator/kinds/external-of-family.ts';
 import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
 import { plainKind } from '../../../src/operator/kinds/plain-kind.ts';
 import { tlsCertificateKind } from '../../../src/operator/kinds/tls-certificate.ts';
 import { DigestedText } from '../../../src/operator/managed/declaration/digest.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
 import { optionalReference, references } from '../../../src/resources/definition/reference.ts';
-import { type Fields, type Resource, derived, required, resource, writeOnly } from '../../../src/resources/definition/resource.ts';
+import {
+  derived,
+  type Fields,
+  type Resource,
+  required,
+  resource,
+  writeOnly,
+} from '../../../src/resources/definition/resource.ts';
 
 const family = <F extends Fields>(fields: F): Resource<F> =>
   resource({

@@ -1,9 +1,10 @@
 /** The life of an operator, as its log, its metrics and its probes tell it; with a real API server and management API. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { WatchCache } from '../../src/operator/kube/watch-cache.ts';
 import { blockPolicies } from '../e2e/blockade.ts';
 import { ACCOUNT, chartAccount } from '../e2e/chart-account.ts';
-import { eventually, LEASES, POLICIES, policy, startStack } from '../e2e/stack.ts';
+import { eventually, LEASES, manifest, ours, POLICIES, policy, startStack } from '../e2e/stack.ts';
 import { kubectl } from '../harness.ts';
 
 /** Levels of the log. */
@@ -95,5 +96,22 @@ test('an operator that may not list Secrets does nothing before it may, and says
   await chartAccount(kubectl, namespace, [namespace]);
   await started;
   expect(await readyz(operator.healthUrl)).toEqual({ status: 200, text: 'ok\n' });
+  await stack.stopOperator(operator);
+});
+
+test('before a route serves, an operator makes sure that it knows who may declare modules of it', async () => {
+  const looked = vi.spyOn(WatchCache.prototype, 'catchUp');
+  onTestFinished(() => looked.mockRestore());
+  const operator = await stack.operate();
+  const backendRef = { kind: 'HTTPResponseBackend', name: 'serving' };
+  const route = { edgeRef: { name: 'serving' }, match: '/', matchType: 'path_prefix', backendRef };
+  await stack.apply(
+    manifest({ name: 'HTTPSEdge' }, 'serving', {}),
+    manifest({ name: backendRef.kind }, 'serving', { body: { value: 'x' } }),
+    manifest({ name: 'HTTPSEdgeRoute' }, 'serving', route),
+  );
+  await stack.ready(ours('httpsedgeroutes'), 'serving');
+  const caches = looked.mock.contexts.map((cache) => cache instanceof WatchCache && cache.resource);
+  expect(caches).toEqual(expect.arrayContaining(['referencegrants', 'httpsedgeroutemodules']));
   await stack.stopOperator(operator);
 });

@@ -1,4 +1,4 @@
-/** The first admin and the first API key, without which nobody could create others. */
+/** Creates the first admin and the first API key, which are needed to create any others. */
 import { apiKey } from '../resources/api-key.ts';
 import { newId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
@@ -30,7 +30,7 @@ export interface Bootstrapped {
  * Creates the first API key. With `given`, creates that key unless it exists; an existing one is left as it is. Without
  * `given`, and without any key in the database, creates a random one. Both belong to the admin that bootstrap creates.
  *
- * @param announce shows a new key before it is committed: a key that nobody has seen would lock everybody out
+ * @param announce shows a new key before it is committed: a key that was never shown would lock out every user
  */
 export function bootstrap(
   db: Database,

@@ -1,6 +1,6 @@
 /**
  * The three operations of a module: replace, get, delete. Each change counts as a change of the resource that the
- * module belongs to: it has a new revision and ETag, and an update event.
+ * module belongs to, which gets a new revision and ETag, and an update event.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -81,7 +81,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
           const settings = { ...initial, ...given(module.fields, call.body) };
           const before = await getModule(api.secrets, context.tx, row.id, module);
           const body = show(settings, call.base);
-          // The current or the new settings: a module that was read elsewhere may be put here.
+          // They may equal the current or the new settings: a module read from another resource may be put here.
           const views = [before && show(before, call.base), body];
           refuseUnless(call.sentBack, ({ path: [name = ''], value }) =>
             views.some((view) => isSame(value, memberOf(view, name), name)),

@@ -25,7 +25,7 @@ interface Taken<T extends z.ZodType> {
 export interface BodyOf<T extends z.ZodType> {
   schema: T;
   readOnly: ReadOnlyMembers;
-  /** Nothing is stored yet: read-only members must be none. */
+  /** Nothing is stored yet: read-only members must be empty. */
   creates: boolean;
 }
 
@@ -66,7 +66,7 @@ function withoutParams(body: unknown, params: Readonly<Record<string, string>>):
   return Object.fromEntries(members);
 }
 
-/** By the member that is set: the member that was sent in its place, and the reason if that is bad as a whole. */
+/** By the member that is set: the member sent in its place, and the reason to give if that is invalid as a whole. */
 type StandIns = ReadonlyMap<string, { name: string; reason: string }>;
 
 /** Adds the members that others stand for. */

@@ -11,8 +11,8 @@ import { fewAtOnce } from './few-at-once.ts';
 const generate = promisify(generateKeyPair);
 
 /**
- * Generating an RSA key occupies one of the few libuv threads of this process for seconds, so only few are generated at
- * once, and only few requests may wait.
+ * Generating an RSA key occupies one of the few libuv threads of this process for seconds, so only a few are generated
+ * at once, and only a few requests may wait.
  */
 const generateRsa = fewAtOnce(() => generate('rsa', { modulusLength: RSA_BITS }), {
   running: 2,
@@ -20,7 +20,7 @@ const generateRsa = fewAtOnce(() => generate('rsa', { modulusLength: RSA_BITS })
   refusal: () => overloaded('Too many keys are being generated; try again.'),
 });
 
-/** A new private key. Throws UNAVAILABLE while too many are being made. */
+/** A new private key. Throws UNAVAILABLE while too many are being generated. */
 export async function generatePrivateKey(type: SshKeyType, curve: EllipticCurve | null): Promise<KeyObject> {
   if (type === 'ed25519') return (await generate('ed25519')).privateKey;
   if (type === 'rsa') return (await generateRsa()).privateKey;

@@ -82,10 +82,10 @@ async function main(): Promise<void> {
       migrate(databaseUrl, undefined, () => {
         process.stderr.write('waiting for a lock that another database session holds; see pg_blocking_pids\n');
       });
-    const applied = await onceReachable(work, { waitMs, onWait: sayWhy }).catch((error) => {
+    const applied = await onceReachable(work, { waitMs, onWait: reportFailure }).catch((error) => {
       throw cannotUseDatabase(error, databaseUrl);
     });
-    function sayWhy(error: unknown): void {
+    function reportFailure(error: unknown): void {
       process.stderr.write(`${explain(cannotUseDatabase(error, databaseUrl))}; trying again\n`);
     }
     print(applied.length > 0 ? applied.map((name) => `applied ${name}`).join('\n') : 'the database is up to date');

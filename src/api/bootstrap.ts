@@ -21,7 +21,7 @@ const KNOWN = `
 
 export interface Bootstrapped {
   /** The new key, to be shown once; undefined if none had to be generated. */
-  madeUp?: string;
+  generated?: string;
   /** The id of the given key if it exists but is not a working admin key. */
   unusable?: string;
 }
@@ -51,7 +51,7 @@ export function bootstrap(
     const key = newToken(API_KEY_PREFIX);
     await addKey(tx, key, base);
     announce(key);
-    return { madeUp: key };
+    return { generated: key };
   });
 }
 

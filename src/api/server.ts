@@ -133,7 +133,7 @@ export async function startApi(
       );
     await listen(app, { host, port }, 'PORT');
     if (metrics) await listen(metrics.app, { host, port: metrics.port }, 'METRICS_PORT');
-    const { madeUp: bootstrapKey } = given ?? (await makeKey());
+    const { generated: bootstrapKey } = given ?? (await makeKey());
     const listening = addressOf(app.server.address());
     return {
       url: config.baseUrl ?? listening,

@@ -36,10 +36,10 @@ const OWNER_FILE = 'tunnel-operator.owner';
 
 /** Errors of a server that is starting or stopping. */
 const CANNOT_CONNECT_NOW = '57P03';
-const ON_ITS_WAY = new Set([CANNOT_CONNECT_NOW, 'ECONNREFUSED', 'ECONNRESET']);
+const STARTING_OR_STOPPING = new Set([CANNOT_CONNECT_NOW, 'ECONNREFUSED', 'ECONNRESET']);
 
 const STARTS_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 /** Starts PostgreSQL on `dataDir`, or joins the one that already runs there. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
@@ -65,23 +65,23 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 
   /** Returns the port once the server answers on it. */
   async function startOrJoin(cluster: Cluster): Promise<number> {
-    let said = 'using the PostgreSQL that is already running';
-    for (const deadline = Date.now() + STARTS_WITHIN_MS; ; await delay(LOOK_EVERY_MS)) {
+    let status = 'using the PostgreSQL that is already running';
+    for (const deadline = Date.now() + STARTS_WITHIN_MS; ; await delay(POLL_MS)) {
       let port = (await cluster.postmaster())?.port;
       if (port === undefined) {
         port = await freePort();
         await start(cluster, port);
-        said = 'PostgreSQL is listening';
+        status = 'PostgreSQL is listening';
       } else if (!(await hasOtherOwner(dataDir))) {
         await claim(dataDir);
         owned = true;
       }
       try {
         await ensureDatabase(withoutTls(cluster.url(port, 'postgres')));
-        log(`${said} on 127.0.0.1:${port}`);
+        log(`${status} on 127.0.0.1:${port}`);
         return port;
       } catch (error) {
-        if (!ON_ITS_WAY.has(codeOf(error) ?? '') || Date.now() > deadline) throw error;
+        if (!STARTING_OR_STOPPING.has(codeOf(error) ?? '') || Date.now() > deadline) throw error;
       }
     }
   }
@@ -97,7 +97,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     }
   });
   const dismiss = supervise({
-    isFine: async () => (await cluster.postmaster()) !== undefined || hasOtherOwner(dataDir),
+    isHealthy: async () => (await cluster.postmaster()) !== undefined || hasOtherOwner(dataDir),
     restart: () =>
       alone(async () => {
         // Another process that has joined may have been faster. The port stays the same, since connection strings
@@ -119,12 +119,12 @@ const withoutTls = (url: string) => `${url}?sslmode=disable`;
 /** Starts and stops on one data directory exclude each other, even across processes. */
 function oneAtATime(dataDir: string, log: (message: string) => void) {
   return <T>(action: () => Promise<T>): Promise<T> => {
-    const told = new Set<number>();
+    const reported = new Set<number>();
     const onWait = (pid: number) => {
-      if (!told.has(pid)) log(`process ${pid} is starting or stopping PostgreSQL in ${dataDir}; waiting for it`);
-      told.add(pid);
+      if (!reported.has(pid)) log(`process ${pid} is starting or stopping PostgreSQL in ${dataDir}; waiting for it`);
+      reported.add(pid);
     };
-    return withLock(`${dataDir}.lock`, action, { onWait, intervalMs: LOOK_EVERY_MS });
+    return withLock(`${dataDir}.lock`, action, { onWait, intervalMs: POLL_MS });
   };
 }
 

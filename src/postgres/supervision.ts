@@ -4,28 +4,28 @@ import { backoff } from '../retry/backoff.ts';
 
 export interface Supervised {
   /** Whether the server runs, or it is up to another process to start it. */
-  isFine(): Promise<boolean>;
+  isHealthy(): Promise<boolean>;
   /** Returns once the server answers. */
   restart(): Promise<void>;
   /** Called for each attempt. */
   log(message: string, error?: unknown): void;
 }
 
-const LOOK_EVERY_MS = 500;
+const POLL_MS = 500;
 
 const BACKOFF = { firstMs: 500, longestMs: 30_000 };
 
 /** Watches the server until the returned function is called, which waits for an attempt under way. */
-export function supervise({ isFine, restart, log }: Supervised): () => Promise<void> {
+export function supervise({ isHealthy, restart, log }: Supervised): () => Promise<void> {
   const ended = new AbortController();
   const sleep = (ms: number) => delay(ms, undefined, { signal: ended.signal, ref: false }).catch(() => undefined);
 
   async function watch(): Promise<void> {
     for (let failures = 0; !ended.signal.aborted; ) {
-      await sleep(failures === 0 ? LOOK_EVERY_MS : backoff(failures, BACKOFF));
+      await sleep(failures === 0 ? POLL_MS : backoff(failures, BACKOFF));
       if (ended.signal.aborted) return;
       try {
-        if (await isFine()) {
+        if (await isHealthy()) {
           failures = 0;
           continue;
         }

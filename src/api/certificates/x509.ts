@@ -41,20 +41,20 @@ export function readCertificates(
 ): Read<Certificate[]> {
   const read = readPem(pem, { explained: true });
   if ('reason' in read) return read;
-  const said = (index: number, { reason, fixed }: Refusal) => {
+  const withPosition = (index: number, { reason, fixed }: Refusal) => {
     const where = read.value.length === 1 ? '' : `block ${index + 1} `;
     return { reason: `${where}${reason}`, ...(fixed === undefined ? {} : { fixed: `${where}${fixed}` }) };
   };
   for (const [index, block] of read.value.entries()) {
     const problem = labelProblem(block);
-    if (problem !== undefined) return said(index, problem);
+    if (problem !== undefined) return withPosition(index, problem);
   }
   const reason = surplus(read.value.length);
   if (reason !== undefined) return { reason };
   const certificates: Certificate[] = [];
   for (const [index, block] of read.value.entries()) {
     const certificate = readCertificate(block);
-    if ('reason' in certificate) return said(index, certificate);
+    if ('reason' in certificate) return withPosition(index, certificate);
     certificates.push(certificate.value);
   }
   return { value: certificates };

@@ -213,8 +213,8 @@ async function sweepClosed(db: Executor, before: string): Promise<void> {
   for (let last: string | undefined = ''; last !== undefined; ) {
     const rows = await db.query({ text: EXPIRED, values: [before, last] });
     const ids = rows.map((found) => String(found.resource_id));
-    const there = await existing(db, ids);
-    await db.query({ text: SWEEP_CLOSED, values: [before, ids.filter((id) => !there.has(id))] });
+    const present = await existing(db, ids);
+    await db.query({ text: SWEEP_CLOSED, values: [before, ids.filter((id) => !present.has(id))] });
     last = ids.at(-1);
   }
 }

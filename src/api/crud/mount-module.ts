@@ -31,7 +31,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
   family.onRemoval(removeModules);
   if (referring.length > 0) family.onRemoval(dropReferences);
 
-  const said = `the ${words(module.name)} module of ${withArticle(resource.name)}`;
+  const subject = `the ${words(module.name)} module of ${withArticle(resource.name)}`;
   const tag = `The \`ETag\` is that of the ${words(resource.name)}.`;
   const nameOf = (verb: string) => camel(`${verb}_${resource.name}_${module.name}`);
   const common = {
@@ -68,7 +68,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       ...common,
       method: 'PUT',
       operationId: nameOf('replace'),
-      summary: `Replace ${said}`,
+      summary: `Replace ${subject}`,
       description:
         'Creates the module or replaces all of it: settings that are left out get their default. The body may repeat what ' +
         `GET shows. ${tag}`,
@@ -98,7 +98,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       ...common,
       method: 'GET',
       operationId: nameOf('get'),
-      summary: `Get ${said}`,
+      summary: `Get ${subject}`,
       description: `Returns the settings of the module, or 404 if there is none. ${tag}`,
       success,
       async handle(call, api) {
@@ -115,7 +115,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       ...common,
       method: 'DELETE',
       operationId: nameOf('delete'),
-      summary: `Delete ${said}`,
+      summary: `Delete ${subject}`,
       description: 'Deletes the module and its settings. To keep the settings, set `enabled` to false instead.',
       success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],

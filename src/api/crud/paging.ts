@@ -47,8 +47,8 @@ export function pageJson({ rows, more }: Page, show: (row: Row) => object, { nam
     items.push(item);
   }
   const last = rows[items.length - 1];
-  const goesOn = last !== undefined && (more || items.length < rows.length);
-  const next = goesOn ? `${uri}?before_id=${last.id}&limit=${limit}` : null;
+  const hasNext = last !== undefined && (more || items.length < rows.length);
+  const next = hasNext ? `${uri}?before_id=${last.id}&limit=${limit}` : null;
   return `{${JSON.stringify(name)}:[${items.join()}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`;
 }
 

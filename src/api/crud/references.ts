@@ -147,8 +147,8 @@ export async function refuseWhileReferenced(tx: Executor, id: string): Promise<v
     if (named.length > NAMED) named.splice(NAMED, named.length, '…');
     details[String(referrer)] = named.join(', ');
   }
-  const said = Object.entries(details).map(([name, ids]) => `${words(name)} ${ids}`);
-  throw resourceInUse(`Still in use by ${said.join(' and ')}; change those first.`, details);
+  const referrers = Object.entries(details).map(([name, ids]) => `${words(name)} ${ids}`);
+  throw resourceInUse(`Still in use by ${referrers.join(' and ')}; change those first.`, details);
 }
 
 /** Deletes the references from deleted resources. */

@@ -97,8 +97,8 @@ export function invalidRequest(problems: Details, fixed: Details = {}): ApiError
 
 /** The same for refused values, by where they were sent. */
 export function refused(refusals: Readonly<Record<string, Refusal>>): ApiError {
-  const by = (said: (refusal: Refusal) => string) =>
-    Object.fromEntries(Object.entries(refusals).map(([name, refusal]) => [name, said(refusal)]));
+  const by = (textOf: (refusal: Refusal) => string) =>
+    Object.fromEntries(Object.entries(refusals).map(([name, refusal]) => [name, textOf(refusal)]));
   return invalidRequest(
     by(({ reason }) => reason),
     by(({ reason, fixed }) => fixed ?? reason),

@@ -197,8 +197,8 @@ function typeProblem(expected: string, input: unknown): string {
 
 function valueProblem(values: readonly unknown[], input: unknown): string {
   if (input === undefined) return 'is required';
-  const said = values.map((value) => JSON.stringify(value));
-  const choices = [said.slice(0, -1).join(', '), ...said.slice(-1)].filter(Boolean).join(' or ');
+  const quoted = values.map((value) => JSON.stringify(value));
+  const choices = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter(Boolean).join(' or ');
   return values.some((value) => typeof value === typeof input)
     ? `must be ${choices}`
     : `must be ${choices}, not ${kindOf(input)}`;

@@ -56,11 +56,11 @@ function check(
  * also creates its own database. Processes that start at the same moment get the same key.
  */
 export async function keyFromFile(file: string): Promise<Keyring> {
-  const isThere = await access(file).then(
+  const exists = await access(file).then(
     () => true,
     () => false,
   );
-  if (!isThere) await make(file);
+  if (!exists) await make(file);
   const parsed = parseKeyring((await readFile(file, 'utf8')).trim());
   if ('reason' in parsed) throw new BadEncryptionKey(`${file}: ${parsed.reason}`);
   return parsed.keys;

@@ -1,12 +1,12 @@
 /**
- * undici, up to 8.13.1 at least, loses sight of a stream of HTTP/2 whose request is aborted in the turn of the event loop
- * in which it is sent: when the connection ends, the stream fails, nobody listens, and that ends the process. In a later
- * turn it does not.
+ * undici (at least up to 8.13.1) loses track of an HTTP/2 stream whose request is aborted in the turn of the event loop
+ * that sends it. When the connection ends, the error of the stream has no listener and ends the process. An abort in a
+ * later turn is safe.
  */
 export interface DeferredAbort {
   /** Aborted, for the same reason, one turn after the given one. */
   readonly signal: AbortSignal;
-  /** To be called when nothing is left to abort. */
+  /** Call this when nothing is left to abort. */
   end(): void;
 }
 

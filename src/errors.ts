@@ -1,6 +1,6 @@
 /** Codes and messages of errors of Node, the system or a library. */
 
-/** @returns the text of the error that Node or the system gave, such as EADDRINUSE */
+/** @returns the code of an error of Node or the system, such as EADDRINUSE */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -6,7 +6,7 @@ import type { prettyFactory as PrettyFactory } from 'pino-pretty';
 export interface LogOptions {
   level: string;
   format: 'auto' | 'json' | 'pretty';
-  /** What every line says besides, such as the trace that it belongs to. */
+  /** Further members of every line, such as the ids of its trace. */
   more?: (() => object) | undefined;
 }
 
@@ -24,10 +24,10 @@ const SECRETS = [
   'idempotency-key',
 ];
 const NAMES = new Set(SECRETS.map((name) => name.toLowerCase()));
-/** A quote inside of a text has a backslash before it, so this finds names only. */
+/** A quote inside a string has a backslash before it, so this matches only names. */
 const NAMED = new RegExp(`"(?:${SECRETS.join('|')})":`, 'i');
 
-/** Works on the finished line: nearly none has such a name, and pino's `redact` takes longer than the rest of a line. */
+/** Works on the finished line: almost none has such a name, and pino's `redact` takes longer than all other work. */
 function withoutSecrets(line: string): string {
   if (!NAMED.test(line)) return line;
   const blank = (name: string, value: unknown) =>
@@ -36,16 +36,19 @@ function withoutSecrets(line: string): string {
 }
 
 /**
- * An error without the objects attached to it: that of a lost database connection has the connection, with its URL and
- * password.
+ * An error without the objects attached to it: the error of a lost database connection holds the connection, with its
+ * URL and password.
  */
 function errorLine(error: unknown): unknown {
-  return error instanceof Error ? wordsOf(stdSerializers.err(error)) : error;
+  return error instanceof Error ? withoutObjects(stdSerializers.err(error)) : error;
 }
 
-function wordsOf({ aggregateErrors, ...members }: SerializedError): object {
-  const words = Object.entries(members).filter(([, value]) => typeof value !== 'object');
-  return { ...Object.fromEntries(words), ...(aggregateErrors && { aggregateErrors: aggregateErrors.map(wordsOf) }) };
+function withoutObjects({ aggregateErrors, ...members }: SerializedError): object {
+  const plain = Object.entries(members).filter(([, value]) => typeof value !== 'object');
+  return {
+    ...Object.fromEntries(plain),
+    ...(aggregateErrors && { aggregateErrors: aggregateErrors.map(withoutObjects) }),
+  };
 }
 
 export function createLogger({ level, format, more }: LogOptions): Logger {

@@ -21,8 +21,8 @@ import type { Tracing } from './tracing/tracing.ts';
 const packageFile = z.object({ version: z.string() });
 
 async function main(): Promise<void> {
-  // Process 1 of a container is only ended by signals that it listens to. The programs that run on stop by themselves, once
-  // they are loaded.
+  // As process 1 of a container, this process ends only on signals that it listens to. The API and the operator handle
+  // them once they are loaded.
   endWhenSignalled();
   const { version } = packageFile.parse(
     JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')),
@@ -82,10 +82,10 @@ async function main(): Promise<void> {
       migrate(databaseUrl, undefined, () => {
         process.stderr.write('waiting for a lock that another database session holds; see pg_blocking_pids\n');
       });
-    const applied = await onceReachable(work, { waitMs, onWait: sayWhy }).catch((error) => {
+    const applied = await onceReachable(work, { waitMs, onWait: reportFailure }).catch((error) => {
       throw cannotUseDatabase(error, databaseUrl);
     });
-    function sayWhy(error: unknown): void {
+    function reportFailure(error: unknown): void {
       process.stderr.write(`${explain(cannotUseDatabase(error, databaseUrl))}; trying again\n`);
     }
     print(applied.length > 0 ? applied.map((name) => `applied ${name}`).join('\n') : 'the database is up to date');
@@ -123,7 +123,7 @@ async function main(): Promise<void> {
   addSettings(
     program
       .command('export')
-      .description('print manifests that take over everything in the API, without a change there')
+      .description('print manifests that take over everything in the API without changing it')
       .option('--kind <kind>', 'only this kind; may be repeated; default: all', collect)
       .option('-n, --namespace <name>', 'namespace of the objects; default: none is written'),
     clientSettings,
@@ -177,7 +177,7 @@ type Log = ReturnType<typeof createLogger>;
 async function runApi(settings: ApiConfig, log: Log, tracing: Tracing | undefined): Promise<void> {
   const { startApi } = await import('./api/server.ts');
   const { announceKey } = await import('./api/announced-key.ts');
-  // From now on: a start may take long, and as process 1 of a container this one must see to signals by itself.
+  // Before the start, which may take long: process 1 of a container must handle signals itself.
   const signalled = untilSignalled().then((signal) => {
     log.info({ signal }, 'stopping');
     setTimeout(() => {
@@ -226,7 +226,7 @@ async function runOperator(settings: OperatorConfig & LogConfig & TracingConfig,
   // Another process may already be active: work in flight must not be finished.
   if (why === 'lost') process.exit(1);
   await operator.stop();
-  // A receiver that does not take the last traces would keep the process alive.
+  // A receiver that does not accept the last traces would keep the process alive.
   process.exit();
 }
 
@@ -247,10 +247,10 @@ function addSettings(command: Command, settings: Settings): Command {
 
 const collect = (value: string, before: readonly string[] = []) => [...before, value];
 
-/** As a program that SIGPIPE ends. */
+/** The exit code of a program that SIGPIPE ended. */
 const READER_IS_GONE = 141;
 
-/** Ends the process when the text cannot be written: its reader may have seen enough, as `head` has, or a disk is full. */
+/** Ends the process when the text cannot be written: its reader may be done, as with `head`, or a disk is full. */
 function print(text: string): void {
   process.stdout.once('error', (error) => {
     const code = codeOf(error);

@@ -2,8 +2,9 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 
 /**
- * Node's lists behind these are undocumented, and reading that of the handles aborts the whole process when one of them has been collected as
- * garbage but is not closed yet (seen in Node 24.21). `nodejs_active_resources` counts the same by a documented function, which passes such over.
+ * These metrics read undocumented lists of Node. Reading the list of handles aborts the process if a handle has been
+ * garbage-collected but not yet closed (seen in Node 24.21). `nodejs_active_resources` counts the same with a
+ * documented function, which skips such handles.
  */
 const UNSAFE = [
   'nodejs_active_handles',

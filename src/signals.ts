@@ -6,12 +6,12 @@
  */
 const FORWARDED_MS = 500;
 
-/** The exit code is 128 and the number of the signal. */
+/** The exit code is 128 plus the number of the signal. */
 const ENDINGS = { SIGINT: () => process.exit(130), SIGTERM: () => process.exit(143) } as const;
 
 /**
- * Resolves with the first signal to stop; another one, half a second later or more, ends the process at once. From now on
- * none does what `endWhenSignalled` says.
+ * Resolves with the first signal to stop; another one at least half a second later ends the process at once. Replaces
+ * the listeners of `endWhenSignalled`.
  */
 export function untilSignalled(): Promise<NodeJS.Signals> {
   const signalled = new Promise<NodeJS.Signals>((resolve) => {
@@ -23,12 +23,12 @@ export function untilSignalled(): Promise<NodeJS.Signals> {
         resolve(signal);
       });
   });
-  // Not before: what came while the program was loaded is still to be heard, and lost where nobody listens in between.
+  // Removed only after the new listeners are in place: a signal that arrives in between would be lost.
   for (const [signal, end] of Object.entries(ENDINGS)) process.off(signal, end);
   return signalled;
 }
 
-/** As long as there is nothing to finish. */
+/** Ends the process on a signal, as long as there is nothing to finish. */
 export function endWhenSignalled(): void {
   for (const [signal, end] of Object.entries(ENDINGS)) process.on(signal, end);
 }

@@ -11,11 +11,11 @@ export function announceKey(key: string, log: Pick<FastifyBaseLogger, 'error'>):
   try {
     writeSync(
       STDERR,
-      `\nThis database had no API key. Here is the first one, of an admin; it will not be shown again:\n\n  ${key}\n\nIf you lose it, start with another one in BOOTSTRAP_API_KEY.\n\n`,
+      `\nThis database had no API key. Here is the first one, for an admin; it will not be shown again:\n\n  ${key}\n\nIf you lose it, start with another one in BOOTSTRAP_API_KEY.\n\n`,
     );
   } catch (error) {
     const message = `the first API key could not be written to standard error (${messageOf(error)}); set BOOTSTRAP_API_KEY instead`;
-    // Standard error does not take the reason for the end either.
+    // Standard error cannot take the reason either, so it goes to the log.
     log.error(message);
     throw new CannotStart(message, { cause: error });
   }

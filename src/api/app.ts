@@ -42,12 +42,12 @@ declare module 'fastify' {
 
 export interface AppOptions {
   db: Database;
-  /** Default: secrets cannot be stored, and creating resources that have some is unavailable. */
+  /** Without it, secrets cannot be stored, and creating a resource that has one fails with UNAVAILABLE. */
   secrets?: Secrets | undefined;
-  /** The domains and certificate authority of this installation; members that are left out get their default. */
+  /** The domains and certificate authority of this installation. Omitted members get their default. */
   platform?: Partial<Platform> | undefined;
   logger?: FastifyBaseLogger | undefined;
-  /** What `uri` members start with, without a trailing slash; default: as the request addressed this server. */
+  /** Prefix of `uri` members, without a trailing slash. Default: `http://` and the Host header of the request. */
   baseUrl?: string | undefined;
   /** Maximum size of a body in bytes. Default 1 MiB. */
   bodyLimit?: number | undefined;
@@ -73,7 +73,10 @@ export interface Timeouts {
   request: number;
   /** From its headers to its response. */
   handler: number;
-  /** Of a connection without traffic, because its client does not read the response, for example. Default: a minute, or 5 s more than `handler`. */
+  /**
+   * For which a connection may be silent, for example because its client does not read the response. Default: a minute,
+   * or `handler` plus 5 s if that is longer.
+   */
   connection: number;
   /** Between requests of a connection. */
   keepAlive: number;
@@ -85,7 +88,7 @@ export interface Timeouts {
  */
 export const TIMEOUTS: Omit<Timeouts, 'connection'> = { request: 30_000, handler: 25_000, keepAlive: 72_000 };
 
-/** To receive the head of a request, from the opening of a connection or the end of the request before, in milliseconds. */
+/** Time to receive the head of a request, from the opening of the connection or the end of the previous request. */
 export const MAX_HEAD_MS = 10_000;
 
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
@@ -110,7 +113,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // Requests that arrive on open connections while the server stops are served (guard/shutdown.ts).
     return503OnClosing: false,
     forceCloseConnections: false,
-    // It would also limit the time of a stop.
+    // A plugin timeout would also limit the time of a stop.
     pluginTimeout: 0,
     frameworkErrors: (error, request, reply) => sendError(toApiError(error), request, reply),
     clientErrorHandler: answerClientErrors(connections),
@@ -180,7 +183,7 @@ const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 function baseUrl(configured: string | undefined): (request: Pick<FastifyRequest, 'headers'>) => string {
   if (configured !== undefined) return () => configured;
   return ({ headers: { host = '' } }) => {
-    // The numbers of a port or an address may be too large.
+    // HOST does not check the range of a port or of the parts of an address.
     if (!HOST.test(host) || !URL.canParse(`http://${host}`))
       throw invalidByRule({ Host: 'must be a host name or address, optionally with a port' });
     return `http://${host}`;

@@ -1,4 +1,4 @@
-/** The first admin and the first API key, without which nobody could create others. */
+/** Creates the first admin and the first API key, which are needed to create any others. */
 import { apiKey } from '../resources/api-key.ts';
 import { newId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
@@ -21,7 +21,7 @@ const KNOWN = `
 
 export interface Bootstrapped {
   /** The new key, to be shown once; undefined if none had to be generated. */
-  madeUp?: string;
+  generated?: string;
   /** The id of the given key if it exists but is not a working admin key. */
   unusable?: string;
 }
@@ -30,7 +30,7 @@ export interface Bootstrapped {
  * Creates the first API key. With `given`, creates that key unless it exists; an existing one is left as it is. Without
  * `given`, and without any key in the database, creates a random one. Both belong to the admin that bootstrap creates.
  *
- * @param announce shows a new key before it is committed: a key that nobody has seen would lock everybody out
+ * @param announce shows a new key before it is committed: a key that was never shown would lock out every user
  */
 export function bootstrap(
   db: Database,
@@ -51,7 +51,7 @@ export function bootstrap(
     const key = newToken(API_KEY_PREFIX);
     await addKey(tx, key, base);
     announce(key);
-    return { madeUp: key };
+    return { generated: key };
   });
 }
 

@@ -10,11 +10,11 @@ const EVERY_MS = 10 * 60 * 1000;
 export interface HousekeepingOptions {
   eventRetentionMs: number;
   logger: FastifyBaseLogger | undefined;
-  /** Stops it. */
+  /** Stops the housekeeping. */
   signal: AbortSignal;
 }
 
-/** Returns a function that waits for what is under way. */
+/** Returns a function that waits for the round under way. */
 export function startHousekeeping(
   db: Database,
   { eventRetentionMs, logger, signal }: HousekeepingOptions,
@@ -23,7 +23,7 @@ export function startHousekeeping(
     const deleted = await pruneEvents(db, { keptMs: eventRetentionMs, signal });
     if (deleted === 0) return;
     countPrunedEvents(deleted);
-    logger?.info({ deleted }, 'deleted events that had been kept for long enough');
+    logger?.info({ deleted }, 'deleted events past their retention');
   }
   const attempt = (work: Promise<void>, what: string) =>
     work.catch((error) => logger?.warn({ err: error }, `could not delete ${what}`));

@@ -28,7 +28,7 @@ export interface RunningApi {
   listening: string;
   /** The connection string in use: of the embedded PostgreSQL, if none was configured. */
   databaseUrl: string;
-  /** Where the embedded PostgreSQL keeps its data, which may differ from the setting; undefined for any other one. */
+  /** Where the embedded PostgreSQL keeps its data, perhaps not as configured; undefined if another one is used. */
   dataDir: string | undefined;
   /** The first admin's API key, if this start generated it. It is stored nowhere else: show it once. */
   bootstrapKey: string | undefined;
@@ -41,9 +41,9 @@ export interface RunningApi {
 const DEFAULTS: ApiConfig = readSettings(apiSettings, {}, {});
 
 /**
- * Starts the API. Throws what made it impossible, with everything stopped that had been started.
- * @param settings what is to differ from the defaults
- * @param announceKey shows the first admin's API key, if this start makes it; it counts only once this has returned
+ * Starts the API. If that fails, stops everything that it has started and throws the cause.
+ * @param settings overrides of the defaults
+ * @param announceKey shows the first admin's API key, if this start generates it, before the key is committed
  * @param tracing stopped with the API
  * @throws CannotStart, BadSettings when a setting is to blame
  */
@@ -118,7 +118,7 @@ export async function startApi(
     const { metricsPort } = config;
     const metrics =
       metricsPort === undefined ? undefined : { port: metricsPort, app: buildMetricsServer(app.metrics, app.log) };
-    // Last of the two, so that what happens during the end can be seen.
+    // Stopped after the API, so that metrics can be read during the stop.
     undo.push(async () => metrics?.app.close());
     undo.push(() => app.close());
     const makeKey = () =>
@@ -133,7 +133,7 @@ export async function startApi(
       );
     await listen(app, { host, port }, 'PORT');
     if (metrics) await listen(metrics.app, { host, port: metrics.port }, 'METRICS_PORT');
-    const { madeUp: bootstrapKey } = given ?? (await makeKey());
+    const { generated: bootstrapKey } = given ?? (await makeKey());
     const listening = addressOf(app.server.address());
     return {
       url: config.baseUrl ?? listening,
@@ -181,7 +181,7 @@ async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseL
   });
 }
 
-/** On one address: for the name localhost, Fastify would make a server of its own for each, past our limits. */
+/** Listens on one address: for the name localhost, Fastify would add servers that our limits do not cover. */
 async function listen(
   app: FastifyInstance,
   { host, port }: { host: string; port: number },
@@ -195,7 +195,7 @@ async function listen(
   }
 }
 
-/** As configured; else, for a database of our own, the key that is kept beside its data. */
+/** The configured key, or for the embedded database the key that is kept beside its data. */
 async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres | undefined) {
   if (encryptionKey !== undefined || !embedded) return { keys: encryptionKey, source: 'ENCRYPTION_KEY' };
   const file = `${embedded.dataDir}.encryption-key`;

@@ -1,4 +1,4 @@
-/** Settings of the API: one table, from which the command line's help and the validation come. */
+/** Settings of the API: one table, for both the help of the command line and the validation. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { apiBaseUrl, duration, wholeNumber } from '../settings/schemas.ts';
@@ -45,7 +45,7 @@ export const apiSettings = {
   host: {
     env: 'HOST',
     flag: '--host <address>',
-    description: 'address to listen on; :: for all, those of IPv4 too',
+    description: 'address to listen on; :: for all, including IPv4',
     default: '127.0.0.1',
     schema: z.string().min(1, 'must not be empty'),
   },
@@ -230,7 +230,7 @@ export const apiSettings = {
     env: 'SHUTDOWN_DELAY',
     flag: '--shutdown-delay <duration>',
     description:
-      'how long to go on serving after SIGTERM, while /readyz already fails; part of the shutdown timeout, which must be 3s longer (one below 10s: a fifth of it and 1s)',
+      'how long to keep serving after SIGTERM, while /readyz already fails; counts towards the shutdown timeout, which must be 3s longer (if it is below 10s: longer by a fifth of it plus 1s)',
     default: '0s',
     schema: duration('0s', '10m'),
   },

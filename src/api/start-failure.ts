@@ -19,8 +19,8 @@ export function cannotUseDatabase(error: unknown, url: string): unknown {
 }
 
 /**
- * Tries again for `waitMs` while the database is not there or is starting.
- * @param onWait called once, with why the first attempt failed
+ * Retries for up to `waitMs` while the database is unreachable or starting.
+ * @param onWait called once, with the error of the first attempt
  * @throws what the last attempt threw
  */
 export async function onceReachable<T>(
@@ -33,7 +33,7 @@ export async function onceReachable<T>(
       return await attempt();
     } catch (error) {
       const pauseMs = backoff(failures, { firstMs: 200, longestMs: 2_000 });
-      if (!isNotYetThere(error) || Date.now() + pauseMs > deadline) throw error;
+      if (!isNotReady(error) || Date.now() + pauseMs > deadline) throw error;
       if (failures === 1) onWait(error);
       await delay(pauseMs);
     }
@@ -41,25 +41,25 @@ export async function onceReachable<T>(
 }
 
 /** Waiting does not help: the URL or the database has to be corrected. */
-const NOT_BY_ITSELF = new Set(['invalid_authorization_specification', 'invalid_password', 'invalid_catalog_name']);
+const NEEDS_CORRECTION = new Set(['invalid_authorization_specification', 'invalid_password', 'invalid_catalog_name']);
 
-function isNotYetThere(error: unknown): boolean {
+function isNotReady(error: unknown): boolean {
   const condition = transientCondition(error);
-  return condition !== undefined && !NOT_BY_ITSELF.has(condition);
+  return condition !== undefined && !NEEDS_CORRECTION.has(condition);
 }
 
-/** The same for the embedded PostgreSQL. */
+/** The error to throw when the embedded PostgreSQL could not be started. */
 export function cannotKeepData(error: unknown, dataDir: string): unknown {
   if (!(error instanceof Error)) return error;
   return new CannotStart(`DATA_DIR: cannot run PostgreSQL in ${dataDir}: ${error.message}`, { cause: error });
 }
 
-/** Undefined for an error that neither a server nor the system gave: that is a bug of ours. */
+/** Undefined for an error from neither the server nor the system: that is a bug of ours. */
 function reasonOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   // Every address of a host name was tried.
   if (error instanceof AggregateError) return messageOf(error);
-  // An answer of the server, or an error of the system. The driver itself gives no code.
+  // An error of the server or of the system. The driver's own errors have no code.
   if (error instanceof pg.DatabaseError || codeOf(error) !== undefined || isFromDriver(error)) return error.message;
   const reason = reasonOf(error.cause);
   return reason === undefined ? undefined : `${error.message}: ${reason}`;

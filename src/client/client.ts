@@ -28,7 +28,7 @@ import { moduleClient } from './module-client.ts';
 import { segment } from './path-segment.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
-// Exported by the package besides the client.
+// The package exports these in addition to the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
 export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 export { etagOf, isReplay, sentAt } from './entity-tags.ts';

@@ -1,6 +1,6 @@
 /** Response headers of a call, by the value that it returned. */
 import type { z } from 'zod';
-import { strangeAnswer } from './errors.ts';
+import { unusableResponse } from './errors.ts';
 import type { ApiResponse } from './response.ts';
 
 const etags = new WeakMap<object, string>();
@@ -35,7 +35,7 @@ export function read<T extends z.ZodType>(schema: T, answer: ApiResponse): z.out
     // Without the value, which may be a token.
     const [issue] = error.issues;
     const detail = `the body's ${issue?.path.join('.') || 'form'}: ${issue?.message}`;
-    throw strangeAnswer({ answer: `${status} with JSON of another form`, detail, status });
+    throw unusableResponse({ answer: `${status} with JSON of another form`, detail, status });
   }
   return remember(value, answer);
 }

@@ -53,7 +53,7 @@ export class ApiUnreachableError extends Error {
 }
 
 /** For a response that does not come from the management API. */
-export function strangeAnswer(seen: {
+export function unusableResponse(seen: {
   answer: string;
   detail: string;
   status: number;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Create, Resource, Update, View } from '../resources/definition/resource.ts';
 import type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
-import { strangeAnswer } from './errors.ts';
+import { unusableResponse } from './errors.ts';
 import { segment } from './path-segment.ts';
 import type { ApiResponse } from './response.ts';
 import type { Transport } from './transport.ts';
@@ -53,7 +53,7 @@ export function familyClient<R extends Resource>(transport: Transport, resource:
     if (!next || next === beforeId) {
       const { status } = answer;
       const detail = "the body's next_page_uri: does not lead to another page";
-      throw strangeAnswer({ answer: `${status} with JSON of another form`, detail, status });
+      throw unusableResponse({ answer: `${status} with JSON of another form`, detail, status });
     }
     return { items, next };
   }

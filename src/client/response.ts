@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { ERROR_STATUS, errorBody } from '../resources/definition/errors.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/definition/idempotency.ts';
 import { parseRetryAfter } from '../retry/retry-after.ts';
-import { ApiError, strangeAnswer } from './errors.ts';
+import { ApiError, unusableResponse } from './errors.ts';
 import type { ApiRequest } from './request.ts';
 
 export interface ApiResponse {
@@ -36,7 +36,7 @@ export function readResponse(call: ApiRequest, response: Dispatcher.ResponseData
   const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];
   const answer = raw === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
   const detail = `${method} ${path}, ${Buffer.byteLength(raw)} bytes`;
-  throw strangeAnswer({ answer, detail, status, retryAfterMs });
+  throw unusableResponse({ answer, detail, status, retryAfterMs });
 }
 
 function parseDate(header: string | undefined): Date | undefined {

@@ -18,7 +18,7 @@ export interface TransportOptions {
   retries?: number;
   /** Longest Retry-After to wait for, in milliseconds; a longer one ends the call. Default 30,000. */
   longestWaitMs?: number;
-  /** Most connections to the API. Default 16. */
+  /** Maximum number of connections to the API. Default 16. */
   connections?: number;
   userAgent?: string;
   /** Called after every attempt, for metrics. `status` is undefined without a response of the API. */
@@ -97,7 +97,7 @@ export function createTransport(options: TransportOptions): Transport {
       });
     } finally {
       abort?.end();
-      // A response that broke off, or is not the API's, counts as none.
+      // A response that breaks off, or does not come from the API, counts as none.
       const isAnswer = failure === undefined || (status !== undefined && status >= 400);
       const seconds = (performance.now() - started) / 1000;
       options.onAttempt?.({ method, status: isAnswer ? status : undefined, seconds });

@@ -1,4 +1,4 @@
-/** Where the PostgreSQL binaries and data are, and as whom to run them: never as root, which PostgreSQL refuses. */
+/** Where the PostgreSQL binaries and data are, and which user runs them: never root, which PostgreSQL refuses. */
 import { execFile, spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { chmod, cp, lchown, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
@@ -21,11 +21,11 @@ export interface Location {
 }
 
 /** Where root puts files for the user that the server runs as. */
-const OF_ROOT = '/var/lib/tunnel-operator';
+const SHARED_FOLDER = '/var/lib/tunnel-operator';
 
 /**
- * Finds binaries and a data directory that the server's user can reach. As root that is another user, who
- * cannot enter /root, for one: then the binaries are copied to /var/lib, and the data goes there.
+ * Finds binaries and a data directory that the server's user can reach. If this process is root, that is another user,
+ * who cannot enter /root, for example. In that case the binaries are copied to /var/lib, and the data is kept there.
  */
 export async function locate(dataDir: string, log: (message: string) => void): Promise<Location> {
   const { bin, version } = findBinaries();
@@ -40,7 +40,7 @@ export async function locate(dataDir: string, log: (message: string) => void): P
 
 /** Runs a program to its end and returns what it printed. Throws with its error output. */
 export async function run(file: string, args: string[], identity?: Identity): Promise<string> {
-  // The working directory may be one that the other user cannot enter, which pg_ctl takes badly.
+  // The other user may be unable to enter our working directory, which pg_ctl does not tolerate.
   const options = { ...identity, cwd: '/', env: environment(), maxBuffer: 1 << 24 };
   try {
     const { stdout } = await promisify(execFile)(file, args, options);
@@ -51,7 +51,7 @@ export async function run(file: string, args: string[], identity?: Identity): Pr
   }
 }
 
-/** The server keeps it as long as it runs, and any user of it may read it: nothing of ours, which holds secrets. */
+/** The server keeps its environment, and any of its users may read it. So it gets none of ours, which holds secrets. */
 function environment(): NodeJS.ProcessEnv {
   const { PATH, TZ, TMPDIR, LD_LIBRARY_PATH } = process.env;
   const given = Object.entries({ PATH, TZ, TMPDIR, LD_LIBRARY_PATH }).filter(([, value]) => value !== undefined);
@@ -72,7 +72,7 @@ function findBinaries(): { bin: string; version: string } {
   }
 }
 
-/** The user that a packaged PostgreSQL has, or the one that exists everywhere; to add one would change the machine. */
+/** The user of a packaged PostgreSQL, or else one that exists everywhere; adding a user would change the machine. */
 async function serverUser(): Promise<Identity> {
   const idOf = async (user: string) => {
     const [uid, gid] = await Promise.all([run('id', ['-u', user]), run('id', ['-g', user])]);
@@ -86,15 +86,15 @@ function canReach(bin: string, identity: Identity): boolean {
 }
 
 async function copyBinaries(bin: string, version: string, identity: Identity): Promise<string> {
-  const copy = join(OF_ROOT, `postgresql-${version}`);
+  const copy = join(SHARED_FOLDER, `postgresql-${version}`);
   const copied = join(copy, 'bin');
   if (canReach(copied, identity)) return copied;
-  await makeFolderOfRoot();
-  // Renamed when it is complete: several processes may make one, or run what is there.
+  await makeSharedFolder();
+  // Renamed once it is complete: other processes may be making a copy, or running the one that is there.
   const fresh = await mkdtemp(`${copy}-`);
   try {
     await cp(join(bin, '..'), fresh, { recursive: true, verbatimSymlinks: true });
-    // Whatever the umask is, and was when they were installed.
+    // Independent of the umask, now and when the binaries were installed.
     await run('chmod', ['-R', 'a+rX', fresh]);
     await rename(fresh, copy);
   } catch (error) {
@@ -109,17 +109,17 @@ async function reachableDataDir(dataDir: string, identity: Identity, log: (messa
   await mkdir(parent, { recursive: true });
   const reach = spawnSync('/bin/sh', ['-c', 'cd "$0"', parent], { ...identity, cwd: '/' });
   if (reach.status === 0) return dataDir;
-  const elsewhere = join(OF_ROOT, hash('sha256', dataDir).slice(0, 12), 'postgres');
+  const elsewhere = join(SHARED_FOLDER, hash('sha256', dataDir).slice(0, 12), 'postgres');
   log(`the user that PostgreSQL runs as cannot enter ${parent}; keeping the data in ${elsewhere}`);
-  await makeFolderOfRoot();
+  await makeSharedFolder();
   await mkdir(dirname(elsewhere), { recursive: true });
-  // Root's, and to be passed through: in a folder of the server's user, links of its could lead root anywhere.
+  // Owned by root, but passable: in a folder that the server's user owns, its links could lead root anywhere.
   await lchown(dirname(elsewhere), 0, 0);
   await chmod(dirname(elsewhere), 0o711);
   return elsewhere;
 }
 
-async function makeFolderOfRoot(): Promise<void> {
-  await mkdir(OF_ROOT, { recursive: true });
-  await chmod(OF_ROOT, 0o755);
+async function makeSharedFolder(): Promise<void> {
+  await mkdir(SHARED_FOLDER, { recursive: true });
+  await chmod(SHARED_FOLDER, 0o755);
 }

@@ -22,9 +22,9 @@ export interface Cluster {
   url(port: number, database: string): string;
   /** The server that runs on this data directory; undefined if none does. */
   postmaster(): Promise<Postmaster | undefined>;
-  /** Returns when it answers. Throws with the end of its log. */
+  /** Returns once the server answers. Throws with the end of its log. */
   start(port: number): Promise<void>;
-  /** Ends sessions and transactions, and returns when the server is gone. */
+  /** Ends sessions and transactions, and returns once the server has stopped. */
   stop(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
     postmaster: () => postmaster(dataDir),
     start: async (port) => {
       await dropStaleLock(dataDir);
-      // The path of the temporary directory may be longer than that of a socket may be.
+      // No socket: the path of the temporary directory may be too long for one.
       const flags = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' ${SMALL_LOG}`;
       const logFile = join(dataDir, 'server.log');
       await pgCtl(['start', '-w', '-t', '60', '-s', '-l', logFile, '-o', flags]).catch(async (error: Error) => {
@@ -74,7 +74,7 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
 
   /** Initialises beside the data directory and renames, so that a crash in the middle leaves nothing half done. */
   async function initialise(): Promise<void> {
-    await makeWay(dataDir);
+    await removeIfEmpty(dataDir);
     const fresh = `${dataDir}.initialising`;
     await rm(fresh, { recursive: true, force: true });
     const passwordFile = `${fresh}.password`;
@@ -89,7 +89,7 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
       const sync = settings.fsync === 'off' ? ['--no-sync'] : [];
       await run(join(bin, 'initdb'), ['-D', fresh, ...locale, ...auth, ...sets, ...sync], identity);
       await rename(passwordFile, join(fresh, PASSWORD_FILE));
-      // Fails if somebody has put something there meanwhile.
+      // Fails if something has been put there in the meantime.
       await rename(fresh, dataDir);
     } finally {
       await rm(passwordFile, { force: true });
@@ -97,8 +97,8 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
   }
 }
 
-/** Removes the folder if it is empty, and never more than that: it may have been named by mistake. */
-async function makeWay(dataDir: string): Promise<void> {
+/** Removes the folder only if it is empty: it may have been named by mistake. */
+async function removeIfEmpty(dataDir: string): Promise<void> {
   await rmdir(dataDir).catch((error: unknown) => {
     const code = codeOf(error);
     if (code === 'ENOENT') return;
@@ -120,8 +120,8 @@ async function postmaster(dataDir: string): Promise<Postmaster | undefined> {
 }
 
 /**
- * Removes a lock file whose process is gone, or whose pid now belongs to another process. PostgreSQL itself trusts any living process
- * of that number, which after a restart of a container is often this very one.
+ * Removes a lock file whose process is gone, or whose pid now belongs to another process. PostgreSQL itself trusts any
+ * living process with that pid, which after a restart of a container is often this very process.
  */
 async function dropStaleLock(dataDir: string): Promise<void> {
   const pid = Number((await lines(lockFile(dataDir)))?.[0]);
@@ -140,7 +140,7 @@ async function lines(path: string): Promise<string[] | undefined> {
   try {
     return (await readFile(path, 'utf8')).split('\n');
   } catch (error) {
-    // That it cannot be read (no permission, no descriptor left) does not mean that it is not there.
+    // Any other error (no permission, no descriptor left) does not mean that the file is missing.
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
  * A real PostgreSQL from npm for machines that have none: initialised once under a data directory, started on a free
- * loopback port, started again when it dies, found again when the process that started it was killed.
+ * loopback port, restarted when it dies, and found again after the process that started it was killed.
  */
 import { constants } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -16,11 +16,11 @@ import { freePort } from './ports.ts';
 import { supervise } from './supervision.ts';
 
 export interface EmbeddedOptions {
-  /** Where the data lives; kept over restarts. */
+  /** Where the data lives; kept across restarts. */
   dataDir: string;
   /** Receives progress messages for people. */
   log?: (message: string) => void;
-  /** Receives what happens to the server once it runs: that it died, and each attempt to start it again. */
+  /** Receives what happens to the running server: that it died, and each attempt to restart it. */
   warn?: (error: unknown, message: string) => void;
 }
 
@@ -36,10 +36,10 @@ const OWNER_FILE = 'tunnel-operator.owner';
 
 /** Errors of a server that is starting or stopping. */
 const CANNOT_CONNECT_NOW = '57P03';
-const ON_ITS_WAY = new Set([CANNOT_CONNECT_NOW, 'ECONNREFUSED', 'ECONNRESET']);
+const STARTING_OR_STOPPING = new Set([CANNOT_CONNECT_NOW, 'ECONNREFUSED', 'ECONNRESET']);
 
 const STARTS_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 100;
+const POLL_MS = 100;
 
 /** Starts PostgreSQL on `dataDir`, or joins the one that already runs there. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
@@ -57,7 +57,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 
   async function end(cluster: Cluster): Promise<void> {
     if (!owned) return;
-    // One that has died, and could not be started again, has nothing to stop.
+    // If the server died and could not be restarted, there is nothing to stop.
     if (await cluster.postmaster()) await cluster.stop();
     await rm(ownerFile(dataDir), { force: true });
     owned = false;
@@ -65,23 +65,23 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 
   /** Returns the port once the server answers on it. */
   async function startOrJoin(cluster: Cluster): Promise<number> {
-    let said = 'using the PostgreSQL that is already running';
-    for (const deadline = Date.now() + STARTS_WITHIN_MS; ; await delay(LOOK_EVERY_MS)) {
+    let status = 'using the PostgreSQL that is already running';
+    for (const deadline = Date.now() + STARTS_WITHIN_MS; ; await delay(POLL_MS)) {
       let port = (await cluster.postmaster())?.port;
       if (port === undefined) {
         port = await freePort();
         await start(cluster, port);
-        said = 'PostgreSQL is listening';
+        status = 'PostgreSQL is listening';
       } else if (!(await hasOtherOwner(dataDir))) {
         await claim(dataDir);
         owned = true;
       }
       try {
         await ensureDatabase(withoutTls(cluster.url(port, 'postgres')));
-        log(`${said} on 127.0.0.1:${port}`);
+        log(`${status} on 127.0.0.1:${port}`);
         return port;
       } catch (error) {
-        if (!ON_ITS_WAY.has(codeOf(error) ?? '') || Date.now() > deadline) throw error;
+        if (!STARTING_OR_STOPPING.has(codeOf(error) ?? '') || Date.now() > deadline) throw error;
       }
     }
   }
@@ -91,16 +91,17 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     try {
       return { cluster: opened, port: await startOrJoin(opened) };
     } catch (error) {
-      // It may be up, or on its way. Where it never was, there is nothing to stop.
+      // The server may be running or starting. If it never started, there is nothing to stop.
       await end(opened).catch(() => undefined);
       throw error;
     }
   });
   const dismiss = supervise({
-    isFine: async () => (await cluster.postmaster()) !== undefined || hasOtherOwner(dataDir),
+    isHealthy: async () => (await cluster.postmaster()) !== undefined || hasOtherOwner(dataDir),
     restart: () =>
       alone(async () => {
-        // Another process that has joined may have been faster. The same port: it is in the connection strings.
+        // Another process that has joined may have been faster. The port stays the same, since connection strings
+        // contain it.
         if (!(await cluster.postmaster())) await start(cluster, port);
       }),
     log: (message, error) => warn(error, message),
@@ -115,28 +116,28 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 /** PGSSLMODE is meant for other servers. */
 const withoutTls = (url: string) => `${url}?sslmode=disable`;
 
-/** Starts and stops on one data directory exclude each other, also between processes. */
+/** Starts and stops on one data directory exclude each other, even across processes. */
 function oneAtATime(dataDir: string, log: (message: string) => void) {
   return <T>(action: () => Promise<T>): Promise<T> => {
-    const told = new Set<number>();
+    const reported = new Set<number>();
     const onWait = (pid: number) => {
-      if (!told.has(pid)) log(`process ${pid} is starting or stopping PostgreSQL in ${dataDir}; waiting for it`);
-      told.add(pid);
+      if (!reported.has(pid)) log(`process ${pid} is starting or stopping PostgreSQL in ${dataDir}; waiting for it`);
+      reported.add(pid);
     };
-    return withLock(`${dataDir}.lock`, action, { onWait, intervalMs: LOOK_EVERY_MS });
+    return withLock(`${dataDir}.lock`, action, { onWait, intervalMs: POLL_MS });
   };
 }
 
 const ownerFile = (dataDir: string) => join(dataDir, OWNER_FILE);
 
-/** Whether another living process must stop the server. */
+/** Whether it is up to another living process to stop the server. */
 async function hasOtherOwner(dataDir: string): Promise<boolean> {
   const [pid, started] = (await readFile(ownerFile(dataDir), 'utf8').catch(() => '')).trim().split(' ');
   return Number(pid) > 0 && Number(pid) !== process.pid && isStillRunning(Number(pid), started);
 }
 
 async function claim(dataDir: string): Promise<void> {
-  // The folder may be another user's, and its links lead anywhere.
+  // The folder may belong to another user, whose links could lead anywhere.
   const flag = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
   await writeFile(ownerFile(dataDir), `${process.pid} ${startOf(process.pid) ?? ''}\n`, { flag });
 }

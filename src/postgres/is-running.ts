@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * When a process started, in units of the system; undefined where the system does not tell. Pids are reused, in a
+ * When a process started, in units of the system; undefined if the system does not report it. Pids are reused, in a
  * container even by the next process that starts.
  */
 export function startOf(pid: number): string | undefined {
@@ -32,7 +32,7 @@ export function isRunning(pid: number): boolean {
     // The state follows the name, which is in parentheses and may have any character in it.
     return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch (error) {
-    // Gone. Anything else (no descriptor left to read it with) says nothing about the process.
+    // Gone. Any other error (no descriptor left) says nothing about the process.
     return !(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH'));
   }
 }

@@ -19,7 +19,7 @@ const STALE_MS = 60_000;
 interface Holder {
   readonly token: string;
   readonly pid: number;
-  /** As `startOf` says. */
+  /** The result of `startOf`. */
   readonly started: string | undefined;
   readonly host: string;
 }
@@ -53,7 +53,7 @@ export async function withLock<T>(path: string, action: () => Promise<T>, option
   }
 }
 
-/** Links a complete file into place, so that nobody ever reads half a lock. */
+/** Links a complete file into place, so that no process ever reads half a lock. */
 async function tryLock(path: string, own: Holder): Promise<boolean> {
   const draft = `${path}.${own.token}`;
   await writeFile(draft, JSON.stringify(own));
@@ -75,7 +75,7 @@ async function readHolder(path: string): Promise<Holder | undefined> {
     return { token: String(token), pid: Number(pid), started: started && String(started), host: String(host) };
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
-    // Of a machine that lost its power: nobody's, so that its age decides.
+    // Cut off by a power failure. It gets no valid holder, so that its age decides.
     if (error instanceof SyntaxError) return { token: '', pid: 0, started: undefined, host: '' };
     throw error;
   }

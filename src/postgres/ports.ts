@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Below the ranges from which Linux (32768) and macOS (49152) take the ports of outgoing connections: a server that
- * is restarted must find its port free, and no client may have got it in the meantime.
+ * Below the ranges from which Linux (32768) and macOS (49152) take the ports of outgoing connections: a restarted
+ * server must find its port free, so no outgoing connection may take it in the meantime.
  */
 const FIRST = 15_000;
 const LAST = 32_000;
@@ -17,7 +17,7 @@ export async function freePort(): Promise<number> {
   throw new Error(`no free TCP port between ${FIRST} and ${LAST} on 127.0.0.1`);
 }
 
-/** `count` different ones. */
+/** `count` different free ports. */
 export async function freePorts(count: number): Promise<number[]> {
   const found = new Set<number>();
   while (found.size < count) found.add(await freePort());

@@ -9,14 +9,14 @@ import { type Cluster, openCluster, type Postmaster } from './cluster.ts';
 import { freePort } from './ports.ts';
 
 export interface TemporaryOptions {
-  /** Server parameters; PostgreSQL's own defaults without. */
+  /** Server parameters. Default: PostgreSQL's own. */
   settings?: Readonly<Record<string, string | number>>;
-  /** Makes the data directory in place of initdb: from another server's, say. */
+  /** Makes the data directory instead of initdb, for example from that of another server. */
   fill?: (location: Location) => Promise<void>;
 }
 
 export interface TemporaryPostgres {
-  /** Of a superuser, to the database `postgres`. Listens on 127.0.0.1 alone. */
+  /** Connection string of a superuser to the database `postgres`. The server listens only on 127.0.0.1. */
   url: string;
   dataDir: string;
   /** The server's main process; undefined when it does not run. */
@@ -31,7 +31,7 @@ export interface TemporaryPostgres {
 export async function startTemporaryPostgres(options: TemporaryOptions = {}): Promise<TemporaryPostgres> {
   const { settings = {}, fill } = options;
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-postgres-'));
-  // For root, PostgreSQL runs as another user, who must get through to its data.
+  // If this process is root, PostgreSQL runs as another user, who must be able to reach its data.
   await chmod(folder, 0o711);
   const log = () => undefined;
   let location: Location;
@@ -42,7 +42,7 @@ export async function startTemporaryPostgres(options: TemporaryOptions = {}): Pr
     throw error;
   }
   const { dataDir } = location;
-  // Where the server's user cannot enter the temporary directory, its data is not in our folder.
+  // If the server's user cannot enter the temporary directory, its data is not in our folder.
   const folders = [...new Set([dirname(dataDir), folder])];
   const dismissWatcher = watch(dataDir, folders);
   let cluster: Cluster | undefined;
@@ -84,17 +84,17 @@ sleep 1
 rm -rf -- "$@"
 `;
 
-/** Returns the way to end the watch. */
+/** Returns the function that ends the watch. */
 function watch(dataDir: string, folders: readonly string[]): () => void {
   const watcher = spawn('/bin/sh', ['-c', WATCHER, 'postgres-watcher', dataDir, ...folders], {
     stdio: ['pipe', 'ignore', 'ignore'],
     cwd: '/',
-    // A process group of its own: Ctrl-C in a terminal reaches us alone.
+    // A process group of its own, so that Ctrl-C in a terminal does not reach it.
     detached: true,
   });
   const { stdin } = watcher;
   stdin.on('error', () => undefined);
-  // Neither keeps this process alive.
+  // Neither may keep this process alive.
   if (stdin instanceof Socket) stdin.unref();
   watcher.unref();
   return () => {

@@ -1,4 +1,4 @@
-/** Delays between attempts: exponential, capped, with jitter so that many do not come back at once. */
+/** Delays between attempts: exponential, capped, with jitter so that clients do not all come back at once. */
 
 export interface BackoffOptions {
   firstMs: number;

@@ -8,11 +8,11 @@ export class CannotStart extends Error {
 interface Address {
   host: string;
   port: number;
-  /** The variables that they are set by. */
+  /** The variables that set them. */
   names: { host: string; port: string };
 }
 
-/** What to throw when a server could not listen: names the setting if it is to blame. */
+/** The error to throw when a server could not listen. It names the setting if that is to blame. */
 export function cannotListen(error: unknown, { host, port, names }: Address): unknown {
   const code = codeOf(error);
   const fail = (message: string) => new CannotStart(`${message} (${code})`, { cause: error });

@@ -4,7 +4,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 
 export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$';
 
-/** Milliseconds. @throws RangeError when `value` is no such duration */
+/** Milliseconds. @throws RangeError when `value` is not such a duration */
 export function parseDuration(value: string): number {
   if (!new RegExp(DURATION_PATTERN).test(value))
     throw new RangeError(`"${value}" is not a duration such as 90s or 1h30m`);

@@ -1,10 +1,10 @@
 /** The address to listen on for all addresses of the machine. */
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 
-/** All addresses, those of IPv4 too. */
+/** All addresses, including IPv4. */
 export const EVERYWHERE = '::';
 
-/** @returns what to listen on for the address of a setting: a machine without IPv6 refuses `::` */
+/** @returns the address to listen on for this host: 0.0.0.0 for `::` on a machine without IPv6, which refuses `::` */
 export function listenAddress(
   host: string,
   interfaces: Record<string, readonly Pick<NetworkInterfaceInfo, 'family'>[] | undefined> = networkInterfaces(),

@@ -36,7 +36,7 @@ export const names = z
   .regex(new RegExp(`^(?:-|${NAMES})$`), 'must be names separated by commas, or "-" for none')
   .transform((text) => (text === '-' ? [] : splitNames(text)));
 
-/** The same, at least one. */
+/** The same, with at least one name. */
 export const someNames = z
   .string()
   .regex(new RegExp(`^${NAMES}$`), 'must be names separated by commas')
@@ -44,12 +44,12 @@ export const someNames = z
 
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
-/** What paths are appended to. */
+/** A URL to which paths are appended. */
 export const httpBaseUrl = httpUrl
   .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
   .transform((url) => url.replace(/\/+$/, ''));
 
-/** Of the management API, which takes no password: it would not be sent, but shown in errors and links. */
+/** The URL of the management API. It takes no password, which would never be sent, but be shown in errors and links. */
 export const apiBaseUrl = httpBaseUrl.refine(
   (url) => !/^[^/]*\/\/[^/]*@/.test(url),
   'must have no user and no password',

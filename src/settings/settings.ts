@@ -11,9 +11,9 @@ export interface Setting {
   readonly isRepeatable?: boolean;
   /** Never shown, not even in an error. */
   readonly secret?: boolean;
-  /** Text as a flag or the variable would have it; without one, an unset setting is what the schema makes of undefined. */
+  /** As text, like the value of a flag. Without a default, the schema of an unset setting parses undefined. */
   readonly default?: string;
-  /** From text. */
+  /** Parses the text. */
   readonly schema: z.ZodType;
 }
 

@@ -7,15 +7,15 @@ export interface HttpCall {
 }
 
 export interface HttpAnswer {
-  /** Undefined when there was none. */
+  /** Undefined without a response. */
   status: number | undefined;
   requestId?: string | undefined;
-  /** Why there was none, or why what followed the status was of no use. */
+  /** Why there was no response, or why it was unusable in spite of its status. */
   error?: string | undefined;
 }
 
 export interface HttpCallTrace {
-  /** To be sent with it. */
+  /** To be sent with the request. */
   headers: Readonly<Record<string, string>>;
   end(answer: HttpAnswer): void;
 }
@@ -28,7 +28,7 @@ export function traceHttpCall(tracing: Tracing, { method, url }: HttpCall): Http
       'http.request.method': method,
       'server.address': url.hostname,
       'server.port': Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
-      // Neither user nor password, nor what is asked for: a query may hold anything.
+      // Without user, password and query: a query may hold anything.
       'url.full': url.origin + url.pathname,
     },
   });

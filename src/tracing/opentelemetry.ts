@@ -1,6 +1,6 @@
 /**
- * Tracing by OpenTelemetry's SDK. It registers nothing globally: both programs can run in one process, each with traces of
- * its own or none.
+ * Tracing by OpenTelemetry's SDK. It registers nothing globally: both programs can run in one process, each with its
+ * own traces or none.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {

@@ -7,7 +7,7 @@ import { errorType } from './tracing.ts';
 export class ReportingExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #log: Pick<Logger, 'info' | 'warn'>;
-  /** Spans, since the last that were sent. */
+  /** Spans dropped since the last successful export. */
   #lost = 0;
 
   constructor(exporter: SpanExporter, log: Pick<Logger, 'info' | 'warn'>) {
@@ -43,7 +43,7 @@ export class ReportingExporter implements SpanExporter {
   }
 }
 
-/** Not the whole error: that has what the receiver answered. */
+/** Not the whole error, which contains the response of the receiver. */
 function describe(error: Error | undefined) {
   if (error === undefined) return {};
   const status = 'code' in error && typeof error.code === 'number' ? { status: error.code } : {};

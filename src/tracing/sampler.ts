@@ -1,4 +1,4 @@
-/** Samplers by the names that OTEL_TRACES_SAMPLER has for them; the SDK reads these no longer by itself. */
+/** Samplers by their names in OTEL_TRACES_SAMPLER, which the SDK itself no longer reads. */
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from './settings.ts';
 
-/** @param ratio of the traces, from 0 to 1, for those samplers that have one */
+/** @param ratio the fraction of traces to send, from 0 to 1, for samplers that have one */
 export function samplerOf(name: TracingConfig['tracesSampler'], ratio: number): Sampler {
   const own = name.replace(/^parentbased_/, '');
   const root =

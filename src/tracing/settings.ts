@@ -1,4 +1,4 @@
-/** OpenTelemetry's own variables, as far as they are for traces; others of its exporter are read by that itself. */
+/** OpenTelemetry's own variables for traces. Its exporter reads further variables by itself. */
 import { z } from 'zod';
 import { httpBaseUrl, httpUrl, onOff, wholeNumber } from '../settings/schemas.ts';
 import { BadSettings, type Settings, type Values } from '../settings/settings.ts';
@@ -20,24 +20,27 @@ const ratio = z
 
 const forTheExporter = z.string().optional();
 
-/** The only protocol here. The one for traces wins over the one for all signals, which may be another. */
+/**
+ * The only supported protocol. The variable for traces wins over the one for all signals, which may name another
+ * protocol.
+ */
 const PROTOCOL = 'http/protobuf';
 const protocol = z.string().optional();
 
 export const tracingSettings = {
   otlpEndpoint: {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    description: 'where traces are sent to, over OTLP/HTTP, as http://collector:4318; if unset, there are none',
+    description: 'where to send traces over OTLP/HTTP, as in http://collector:4318; if unset, none are sent',
     schema: httpBaseUrl.optional(),
   },
   otlpTracesEndpoint: {
     env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-    description: 'the same with its whole path; wins over the other',
+    description: 'the same, with the whole path; wins over OTEL_EXPORTER_OTLP_ENDPOINT',
     schema: httpUrl.optional(),
   },
   otlpHeaders: {
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
-    description: 'headers that go with them, as name=value,name=value',
+    description: 'headers to send with traces, as name=value,name=value',
     secret: true,
     schema: forTheExporter,
   },
@@ -48,7 +51,7 @@ export const tracingSettings = {
   },
   otlpTracesProtocol: {
     env: 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
-    description: 'the same; wins over the other',
+    description: 'the same; wins over OTEL_EXPORTER_OTLP_PROTOCOL',
     schema: protocol,
   },
   tracesExporter: {
@@ -65,24 +68,24 @@ export const tracingSettings = {
   },
   tracesSampled: {
     env: 'OTEL_TRACES_SAMPLER_ARG',
-    description: 'part of the traces that the ratio samplers send, from 0 to 1',
+    description: 'fraction of traces that the ratio samplers send, from 0 to 1',
     default: '1',
     schema: ratio,
   },
   tracesDelayMs: {
     env: 'OTEL_BSP_SCHEDULE_DELAY',
-    description: 'milliseconds for which spans are gathered before they are sent',
+    description: 'milliseconds for which spans are collected before they are sent',
     default: '5000',
     schema: wholeNumber(1, 3_600_000),
   },
   serviceName: {
     env: 'OTEL_SERVICE_NAME',
-    description: 'name of this program in traces; default: tunnel-operator, and tunnel-operator-api of the API',
+    description: 'name of this program in traces; default: tunnel-operator, or tunnel-operator-api for the API',
     schema: forTheExporter,
   },
   resourceAttributes: {
     env: 'OTEL_RESOURCE_ATTRIBUTES',
-    description: 'what else to say of it there, as name=value,name=value',
+    description: 'further attributes of this program in traces, as name=value,name=value',
     schema: forTheExporter,
   },
   tracingDisabled: {
@@ -96,8 +99,8 @@ export const tracingSettings = {
 export type TracingConfig = Values<typeof tracingSettings>;
 
 /**
- * Where traces go; undefined where there are none.
- * @throws BadSettings when they would go by another protocol
+ * Where traces are sent; undefined if none are.
+ * @throws BadSettings when another protocol is set
  */
 export function tracesUrl(config: TracingConfig): string | undefined {
   const { otlpEndpoint: base, otlpTracesEndpoint: whole, otlpProtocol, otlpTracesProtocol } = config;
@@ -106,7 +109,7 @@ export function tracesUrl(config: TracingConfig): string | undefined {
   const protocol = otlpTracesProtocol ?? otlpProtocol ?? PROTOCOL;
   if (url !== undefined && protocol !== PROTOCOL)
     throw new BadSettings(
-      `OTEL_EXPORTER_OTLP_PROTOCOL is "${protocol}", but must be ${PROTOCOL}, the only protocol here`,
+      `OTEL_EXPORTER_OTLP_PROTOCOL is "${protocol}", but must be ${PROTOCOL}, the only supported protocol`,
     );
   return url;
 }

@@ -2,7 +2,7 @@
 import { type TracingConfig, tracesUrl } from './settings.ts';
 import type { TracedProgram, Tracing } from './tracing.ts';
 
-/** Undefined where no traces are sent: then nothing of it is loaded. */
+/** Undefined if no traces are sent. OpenTelemetry is then not loaded. */
 export async function startTracing(config: TracingConfig, program: TracedProgram): Promise<Tracing | undefined> {
   const url = tracesUrl(config);
   if (url === undefined) return undefined;

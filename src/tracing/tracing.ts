@@ -5,13 +5,13 @@
 import type { Logger } from 'pino';
 
 export interface TracedProgram {
-  /** Unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES say another. */
+  /** Unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES name another. */
   service: string;
   version: string;
   log: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** Named by OpenTelemetry's semantic conventions, or below `tunnel_operator.`. Never what may hold a secret. */
+/** Named by OpenTelemetry's semantic conventions, or below `tunnel_operator.`. Never a value that may hold a secret. */
 export type Attributes = Record<string, string | number | boolean | readonly string[] | undefined>;
 
 export interface SpanStart {
@@ -19,11 +19,11 @@ export interface SpanStart {
   /** Default: internal. */
   kind?: 'internal' | 'server' | 'client';
   attributes?: Attributes;
-  /** Headers of a request that is served. Its caller's trace goes on, and not the one that is active here. */
+  /** Headers of a request that is being served. The span continues the trace of the caller, not the active one. */
   from?: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** As log lines carry them. */
+/** Under the names that log lines use. */
 export interface TraceIds {
   trace_id: string;
   span_id: string;
@@ -31,10 +31,10 @@ export interface TraceIds {
 
 export interface Span {
   readonly ids: TraceIds;
-  /** Headers with which the receiver of a request goes on with the trace. */
+  /** Headers by which the receiver of a request continues the trace. */
   readonly headers: Readonly<Record<string, string>>;
   set(attributes: Attributes): void;
-  /** Makes this the active span for `work`, and for what that starts. */
+  /** Makes this the active span for `work` and everything it starts. */
   within<T>(work: () => T): T;
   /** @param type one of few: a status, a code, a class, never a message */
   fail(type: string): void;
@@ -44,9 +44,9 @@ export interface Span {
 export interface Tracing {
   /** A child of the active span. */
   begin(start: SpanStart): Span;
-  /** Of the active span; undefined outside of any. */
+  /** The ids of the active span; undefined outside any span. */
   ids(): TraceIds | undefined;
-  /** Sends what has not been sent. Takes as long as the receiver: callers set the limit. */
+  /** Sends the remaining spans. Takes as long as the receiver needs: callers set a limit. */
   stop(): Promise<void>;
 }
 

@@ -19,13 +19,13 @@ test.each([
 ])('a key that is %s belongs to an admin, and events tell of both', async (_, key) => {
   const db = await openTestDatabase();
   const shown: string[] = [];
-  const { madeUp } = await bootstrap(db, key, BASE, (each) => void shown.push(each));
-  expect(shown).toEqual(key === undefined ? [madeUp] : []);
+  const { generated } = await bootstrap(db, key, BASE, (each) => void shown.push(each));
+  expect(shown).toEqual(key === undefined ? [generated] : []);
   const [owner, ...otherOwners] = await all(db, ADMINS);
   const [made, ...otherKeys] = await all(db, KEYS);
   expect([otherOwners, otherKeys]).toEqual([[], []]);
   expect(owner).toMatchObject({ name: 'Bootstrap admin', admin: true, active: true, revision: 1 });
-  const token_hash = tokenHash(key ?? String(madeUp));
+  const token_hash = tokenHash(key ?? String(generated));
   expect(made).toMatchObject({ owner_id: owner?.id, token_hash, expires_at: null, revision: 1 });
   const { id } = made ?? {};
   expect(await all(db, EVENTS)).toMatchObject([
@@ -46,10 +46,10 @@ test('a key that could not be shown does not exist', async () => {
 test('processes that start at once generate one key; another start generates none, and leaves a given key alone', async () => {
   const db = await openTestDatabase();
   const started = await Promise.all(Array.from({ length: 3 }, () => bootstrap(db, undefined, BASE)));
-  const [{ madeUp } = {}, ...others] = started.filter((each) => each.madeUp !== undefined);
-  expect([madeUp, others]).toEqual([expect.stringMatching(/^tnl_ak_[0-9A-Za-z]{43}$/), []]);
+  const [{ generated } = {}, ...others] = started.filter((each) => each.generated !== undefined);
+  expect([generated, others]).toEqual([expect.stringMatching(/^tnl_ak_[0-9A-Za-z]{43}$/), []]);
   const before = await everything(db);
-  expect([await bootstrap(db, undefined, BASE), await bootstrap(db, madeUp, BASE)]).toEqual([{}, {}]);
+  expect([await bootstrap(db, undefined, BASE), await bootstrap(db, generated, BASE)]).toEqual([{}, {}]);
   expect(await everything(db)).toEqual(before);
 });
 

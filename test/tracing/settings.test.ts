@@ -53,6 +53,6 @@ test.each(['0', '1', '0.25', '.5', '1.0'])('%s of the traces', (ratio) => {
 
 test('another protocol is refused, but not where nothing is sent', () => {
   const grpc = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
-  expect(() => tracesUrl(read(grpc))).toThrow(/is "grpc", but must be http\/protobuf, the only protocol here/);
+  expect(() => tracesUrl(read(grpc))).toThrow(/is "grpc", but must be http\/protobuf, the only supported protocol/);
   expect(tracesUrl(read({ ...grpc, OTEL_SDK_DISABLED: 'true' }))).toBeUndefined();
 });

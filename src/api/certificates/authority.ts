@@ -1,4 +1,4 @@
-/** The requirements on a certificate that others are validated against. */
+/** Requirements for a certificate that other certificates are validated against. */
 import type { Read } from './pem.ts';
 import { shortRsaKey } from './rsa.ts';
 import { type Certificate, readCertificates } from './x509.ts';
@@ -15,7 +15,7 @@ export function readAuthority(pem: string): Read<Certificate> {
   const [certificate] = read.value;
   if (certificate === undefined) return { reason: 'has no certificate' };
   if (!certificate.isAuthority) return { reason: 'is not a CA according to its basic constraints' };
-  // RFC 5280, section 4.2.1.3; without the extension, every use is allowed, which is what openssl req makes.
+  // RFC 5280, section 4.2.1.3; a certificate without the extension, as openssl req makes it, allows every use.
   if (certificate.keyUsages && !certificate.keyUsages.includes('keyCertSign')) {
     return { reason: 'may not sign certificates: its key usage lacks keyCertSign' };
   }
@@ -23,7 +23,7 @@ export function readAuthority(pem: string): Read<Certificate> {
   return reason === undefined ? { value: certificate } : { reason };
 }
 
-/** What it signs is as trustworthy as its key. */
+/** A certificate is only as trustworthy as the key that signed it. */
 function keyProblem({ x509 }: Certificate): string | undefined {
   const problem = shortRsaKey(x509.publicKey);
   return problem && `its key ${problem}`;

@@ -41,7 +41,7 @@ export interface PrivateKey {
   type: KeyType;
 }
 
-/** The private key, or why it is refused. The reason never reveals anything of the key. */
+/** The private key, or why it is refused. The reason never reveals any part of the key. */
 export function readPrivateKey(pem: string): Read<PrivateKey> {
   const read = readPem(pem);
   if ('reason' in read) return read;

@@ -8,7 +8,7 @@ export interface PemBlock {
 
 export type Read<T> = { value: T } | Refusal;
 
-/** What OpenSSL ignores at the end of a line. */
+/** White space that OpenSSL ignores at the end of a line. */
 const LINE_END = /[ \t]*(?:\r?\n|$)/y;
 const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/y;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;

@@ -33,7 +33,7 @@ export interface Certificate {
 
 /**
  * The certificates of a PEM text, in order.
- * @param surplus why that many blocks are too many; asked first, since reading each of them takes time
+ * @param surplus returns why that many blocks are too many. Called first, since reading each block takes time
  */
 export function readCertificates(
   pem: string,
@@ -41,20 +41,20 @@ export function readCertificates(
 ): Read<Certificate[]> {
   const read = readPem(pem, { explained: true });
   if ('reason' in read) return read;
-  const said = (index: number, { reason, fixed }: Refusal) => {
+  const withPosition = (index: number, { reason, fixed }: Refusal) => {
     const where = read.value.length === 1 ? '' : `block ${index + 1} `;
     return { reason: `${where}${reason}`, ...(fixed === undefined ? {} : { fixed: `${where}${fixed}` }) };
   };
   for (const [index, block] of read.value.entries()) {
     const problem = labelProblem(block);
-    if (problem !== undefined) return said(index, problem);
+    if (problem !== undefined) return withPosition(index, problem);
   }
   const reason = surplus(read.value.length);
   if (reason !== undefined) return { reason };
   const certificates: Certificate[] = [];
   for (const [index, block] of read.value.entries()) {
     const certificate = readCertificate(block);
-    if ('reason' in certificate) return said(index, certificate);
+    if ('reason' in certificate) return withPosition(index, certificate);
     certificates.push(certificate.value);
   }
   return { value: certificates };
@@ -97,7 +97,7 @@ function unboundedKey(der: Buffer): string | undefined {
   return type?.content.toString('hex') === EC_OID ? unboundedCurve(parameters) : undefined;
 }
 
-/** What OpenSSL prints for an invalid date; Node's `validFromDate` is then uninitialised memory. */
+/** OpenSSL prints this for an invalid date; Node's `validFromDate` is then uninitialised memory. */
 const NO_DATE = 'Bad time value';
 
 const DATES = [
@@ -132,7 +132,7 @@ const shown = (date: Date) => (Number.isNaN(date.getTime()) ? 'none' : showSecon
 /** Types with which TLS 1.3 can sign; DSA is not one of them. */
 const SIGNING_KEYS = new Set(['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448']);
 
-/** Node reads the key on access. Signatures are verified in the event loop, so its cost is bounded first. */
+/** Node reads the key on access. Signatures are verified in the event loop, so the cost of the key is bounded first. */
 function keyProblem(certificate: X509Certificate): string | undefined {
   let key: KeyObject;
   try {
@@ -150,7 +150,8 @@ function keyProblem(certificate: X509Certificate): string | undefined {
 /** Only the signature of a self-signed certificate can be checked here. */
 function signatureProblem(certificate: X509Certificate, parsed: x509.X509Certificate): string | undefined {
   if (certificate.subject !== certificate.issuer) return undefined;
-  // A CA that changes its key signs its new certificate with the old key and names that (RFC 5280, 3.2 and 4.2.1.1).
+  // A CA that changes its key signs its new certificate with the old key, and names the old key (RFC 5280, 3.2 and
+  // 4.2.1.1).
   const signer = parsed.getExtension(x509.AuthorityKeyIdentifierExtension)?.keyId;
   const own = parsed.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
   if (signer !== undefined && signer !== own) return undefined;
@@ -183,7 +184,7 @@ function canonicalAddress(address: string): string {
   return parsed instanceof ipaddr.IPv6 ? parsed.toRFC5952String() : parsed.toString();
 }
 
-/** The fields that every family of certificates shows of one. */
+/** The fields that every family of certificates shows. */
 export function fieldsOf(certificate: Certificate) {
   return {
     subject_common_name: certificate.commonName,

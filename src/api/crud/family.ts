@@ -1,4 +1,4 @@
-/** A mounted family: its definition, its hooks, its rows, and how they show. */
+/** A mounted family: its definition, its hooks, its rows, and how they are shown. */
 import { type Fields, isShown, type Resource, type View } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
@@ -16,7 +16,7 @@ export function idParameter(resource: Pick<Resource, 'id' | 'name'>): PathParame
   return { schema: resource.id, description: `Id of the ${words(resource.name)}.` };
 }
 
-/** The path parameters that lead to one resource: itself, and what it lives in. */
+/** The path parameters of one resource: its own id, and that of its parent if it has one. */
 export function singleParameters(resource: Resource): Record<'id', PathParameter> {
   const { parent } = resource;
   const above = parent ? { [parent.parameter]: idParameter(parent.of) } : {};
@@ -41,12 +41,12 @@ export interface Family<R extends Resource = Resource> {
   rows: Repository;
   /** The fields of a new resource whose request leaves all of them out. */
   initial: Readonly<Record<string, unknown>>;
-  /** The field of a secret that no response shows, if there is one. */
+  /** The field of a secret that is not stored under its name, if there is one. */
   secret: string | undefined;
-  /** The same, if the creation response shows it. */
+  /** The same field, if the creation response shows it. */
   shownOnce: string | undefined;
   show(row: Row, base: string): ViewOfRow;
-  /** A view without a base, as it is stored, with its links completed. */
+  /** Completes the links of a stored view, which has no base. */
   linked(stored: Readonly<Record<string, unknown>>, base: string): object;
   /** The view as the hooks see it, with the types of the definition. */
   typed(view: ViewOfRow): View<R>;
@@ -124,7 +124,7 @@ export function writeLocked<R extends Resource>(
   return api.db.transaction((tx) => writeLockedIn(api, tx, family, call, work));
 }
 
-/** Likewise, its removal. */
+/** The same for a removal. */
 export function removeLocked<R extends Resource>(
   api: Api,
   family: Family<R>,
@@ -163,15 +163,15 @@ async function withLocked<R extends Resource>(
 
 /**
  * Writes a locked row with its event; returns the new revision.
- * @param told additional members of the event's payload
+ * @param details additional members of the event's payload
  */
 export function writeRow<R extends Resource>(
   { api, tx, caller }: WriteContext,
   family: Family<R>,
   next: Row,
-  told: EventDetails = {},
+  details: EventDetails = {},
 ) {
-  const view = { ...family.show(next, api.eventBase), ...told };
+  const view = { ...family.show(next, api.eventBase), ...details };
   const event = changeEvent(family.resource.name, 'updated', caller.id, view);
   return family.rows.update(tx, next, event);
 }
@@ -183,7 +183,7 @@ export async function removeWhere<R extends Resource>(
   column: string,
   value: string,
 ): Promise<void> {
-  // Otherwise a concurrent change could attach something to one of them that would stay behind.
+  // Without these locks, a concurrent change could attach something to one of them that would never be deleted.
   await tx.query({
     text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
     values: [value],

@@ -29,13 +29,13 @@ export interface Draft {
 export type EventDetails = Readonly<Record<string, unknown>>;
 
 export interface Hooks<R extends Resource = Resource> {
-  /** What the OpenAPI document says of a create, besides what is true of every family. */
+  /** What the OpenAPI document says about creating, in addition to the text for every family. */
   aboutCreate?: string;
-  /** What it says of a delete, in place of the sentence about resources that are still referred to. */
+  /** What it says about deleting, instead of the sentence about resources that are still in use. */
   aboutDelete?: string;
   /** Columns besides those of the fields, which no response shows. */
   columns?: readonly string[];
-  /** Those of the columns that hold sealed secrets, bound to their table, row and column (sealing.ts). */
+  /** Which of the columns hold sealed secrets, bound to their table, row and column (sealing.ts). */
   sealed?: readonly string[];
   /** Whether resources of the family refer to others by more than their reference fields (setReferences). */
   refers?: boolean;
@@ -53,12 +53,12 @@ export interface Hooks<R extends Resource = Resource> {
   ): Promise<Draft>;
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
-  /** Locks what other writes lock before the resource itself, so that they cannot deadlock. */
+  /** Takes the locks that other writes take before locking the resource, so that the two cannot deadlock. */
   lockFirst?(context: WriteContext, id: string): Promise<void>;
-  /** Whether this is the resource's secret, which at most the creation response shows. */
+  /** Whether `sent` is the resource's secret, which at most the creation response shows. */
   isSecret?(context: WriteContext, id: string, sent: string): Promise<boolean>;
   beforeCreate?(context: WriteContext, created: View<R>): Promise<void>;
-  /** What follows from a new resource, in its transaction. */
+  /** Runs after the insert, in its transaction. */
   afterCreate?(context: WriteContext, created: View<R>): Promise<void>;
   /** Not called for a PATCH that changes nothing. */
   beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;

@@ -1,14 +1,14 @@
 /**
  * Scopes of idempotent creates. The creates of a scope are numbered, and each number is used at most once, even after
- * what it made is deleted. A row per caller and scope keeps the highest number; a create locks it, so that closing the
- * scope comes either before or after it.
+ * the resource created with it is deleted. A row per caller and scope keeps the highest number; a create locks it, so
+ * that closing the scope comes either before or after it.
  */
 import { z } from 'zod';
 import { conflict } from '../errors/errors.ts';
 import type { Executor } from '../store/database.ts';
 import { BATCH, inBatches } from './batches.ts';
 
-/** A scope as it is stored: by the digest of its name. */
+/** A place in a scope as it is stored: with the digest of the name of the scope. */
 export interface StoredPlace {
   scope: string;
   sequence: number;
@@ -16,7 +16,7 @@ export interface StoredPlace {
 
 export interface Scope {
   nextSequence: number;
-  /** What was created in it according to the records of the keys, newest first; some may no longer exist. */
+  /** Resources created in it, according to the key records, newest first. Some may no longer exist. */
   created: { id: string; path: string; sequence: number }[];
 }
 
@@ -99,8 +99,8 @@ const CLOSE = `
      set sequence = scope.sequence + 1, closed_through = scope.sequence + 1, used_at = excluded.used_at`;
 
 /**
- * Makes every number up to the next one unusable from now on. A create under way decides first: committed, it is
- * reported; rolled back, it stays so.
+ * Makes every number up to the next one unusable. Waits for a create under way: if it commits, it is reported; if it
+ * rolls back, it cannot be repeated.
  */
 export async function closeScope(db: Executor, principal: string, scope: string): Promise<Scope> {
   const values = [principal, scope, new Date().toISOString()];
@@ -125,7 +125,7 @@ const KEEP = `
      select ctid from idempotency_scopes where used_at < $1 limit ${BATCH} for update skip locked))
   returning 1`;
 
-/** Deletes the scopes that were last used before this time, unless something that was created in them exists. */
+/** Deletes the scopes that were last used before this time, except those with a resource that still exists. */
 export async function sweepScopes(db: Executor, before: string, now: string): Promise<void> {
   await inBatches(db, FORGET, [before]);
   await inBatches(db, KEEP, [before, now]);

@@ -1,6 +1,6 @@
 /**
  * Idempotent creates: a record per caller and key, written first in the creating transaction. A second request under
- * the key waits on the record's index entry, then answers what the first one did.
+ * the key waits on the record's index entry, then returns the response of the first.
  */
 import { hkdfSync } from 'node:crypto';
 import canonicalize from 'canonicalize';
@@ -27,7 +27,7 @@ export interface Attempt {
   digest: string;
   fingerprint: string;
   place: StoredPlace | undefined;
-  /** Seals the token: from two secrets that are not stored. */
+  /** The key that seals the token, derived from two secrets that are not stored. */
   sealingKey: () => Buffer;
 }
 
@@ -54,7 +54,7 @@ export interface Tried {
   sent: unknown;
 }
 
-/** What a request under an idempotency key stands for. */
+/** The attempt that a request under an idempotency key makes. */
 export function attempt(key: string, { caller, idempotencyPlace, method, path, sent }: Tried): Attempt {
   const place = idempotencyPlace && { ...idempotencyPlace, scope: idempotencyDigest(idempotencyPlace.scope) };
   const placed = place ? `${place.scope} ${place.sequence}\n` : '';
@@ -91,9 +91,9 @@ const READ = `
    where k.principal = $1 and k.digest = $2`;
 
 /**
- * Takes the key for this transaction, or returns the answer that was given under it. Waits for a request under the same
- * key, or in the same scope, that is still under way. Throws IDEMPOTENCY_KEY_REUSED or, for a closed key and for a
- * sequence number that cannot be used, CONFLICT.
+ * Claims the key for this transaction, or returns the response stored under it. Waits for a request that is still under
+ * way under the same key or in the same scope. Throws IDEMPOTENCY_KEY_REUSED or, for a closed key and for a sequence
+ * number that cannot be used, CONFLICT.
  */
 export async function claim(tx: Executor, tried: Attempt): Promise<Replay | undefined> {
   const { principal, digest, fingerprint, place } = tried;
@@ -167,8 +167,8 @@ const CLOSE = `
 const closed = z.object({ resource_id: z.string().nullable(), resource_path: z.string().nullable() });
 
 /**
- * Makes a key unusable from now on. A create under way decides first: committed, it is reported; rolled back, it stays
- * so. Returns what was created under the key, whether or not it still exists.
+ * Makes a key unusable. Waits for a create under way: if it commits, it is reported; if it rolls back, it cannot be
+ * repeated. Returns what was created under the key, whether or not it still exists.
  */
 export async function close(db: Executor, principal: string, digest: string) {
   const values = [principal, digest, new Date().toISOString()];
@@ -208,18 +208,18 @@ const EXPIRED = `
 
 const SWEEP_CLOSED = 'delete from idempotency_keys where closed_at < $1 and resource_id = any($2)';
 
-/** Keeps the records of resources that exist: they say under which key and in which scope those were created. */
+/** Keeps the records of existing resources: they say under which key and in which scope each was created. */
 async function sweepClosed(db: Executor, before: string): Promise<void> {
   for (let last: string | undefined = ''; last !== undefined; ) {
     const rows = await db.query({ text: EXPIRED, values: [before, last] });
     const ids = rows.map((found) => String(found.resource_id));
-    const there = await existing(db, ids);
-    await db.query({ text: SWEEP_CLOSED, values: [before, ids.filter((id) => !there.has(id))] });
+    const present = await existing(db, ids);
+    await db.query({ text: SWEEP_CLOSED, values: [before, ids.filter((id) => !present.has(id))] });
     last = ids.at(-1);
   }
 }
 
-/** Null if the key does not match, because another API key of the same owner asks. */
+/** Null if the key does not match: the request comes with another API key of the same owner. */
 function unseal(sealed: Buffer, key: Buffer, resourceId: string): string | null {
   try {
     // Bound to the resource's id, so that records cannot be swapped.

@@ -1,6 +1,6 @@
 /**
  * The three operations of a module: replace, get, delete. Each change counts as a change of the resource that the
- * module belongs to: it has a new revision and ETag, and an update event.
+ * module belongs to, which gets a new revision and ETag, and an update event.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -31,7 +31,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
   family.onRemoval(removeModules);
   if (referring.length > 0) family.onRemoval(dropReferences);
 
-  const said = `the ${words(module.name)} module of ${withArticle(resource.name)}`;
+  const subject = `the ${words(module.name)} module of ${withArticle(resource.name)}`;
   const tag = `The \`ETag\` is that of the ${words(resource.name)}.`;
   const nameOf = (verb: string) => camel(`${verb}_${resource.name}_${module.name}`);
   const common = {
@@ -68,7 +68,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       ...common,
       method: 'PUT',
       operationId: nameOf('replace'),
-      summary: `Replace ${said}`,
+      summary: `Replace ${subject}`,
       description:
         'Creates the module or replaces all of it: settings that are left out get their default. The body may repeat what ' +
         `GET shows. ${tag}`,
@@ -81,7 +81,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
           const settings = { ...initial, ...given(module.fields, call.body) };
           const before = await getModule(api.secrets, context.tx, row.id, module);
           const body = show(settings, call.base);
-          // The current or the new settings: a module that was read elsewhere may be put here.
+          // They may equal the current or the new settings: a module read from another resource may be put here.
           const views = [before && show(before, call.base), body];
           refuseUnless(call.sentBack, ({ path: [name = ''], value }) =>
             views.some((view) => isSame(value, memberOf(view, name), name)),
@@ -98,7 +98,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       ...common,
       method: 'GET',
       operationId: nameOf('get'),
-      summary: `Get ${said}`,
+      summary: `Get ${subject}`,
       description: `Returns the settings of the module, or 404 if there is none. ${tag}`,
       success,
       async handle(call, api) {
@@ -115,7 +115,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       ...common,
       method: 'DELETE',
       operationId: nameOf('delete'),
-      summary: `Delete ${said}`,
+      summary: `Delete ${subject}`,
       description: 'Deletes the module and its settings. To keep the settings, set `enabled` to false instead.',
       success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],

@@ -1,4 +1,4 @@
-/** What the five operations of every family do. */
+/** The handlers of the five operations of every family. */
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
@@ -61,7 +61,7 @@ export async function create<R extends Resource>(
 
   try {
     if (tried === undefined) {
-      // One statement is a transaction of its own.
+      // A single statement is a transaction of its own.
       await (hooks.beforeCreate || hooks.afterCreate || resource.parent || referring.length > 0
         ? api.db.transaction(insert)
         : insert(api.db));
@@ -164,9 +164,9 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
   return removeLocked(api, family, call, async (context, row) => {
     const view = family.show(row, call.base);
     if (!resource.deletableWhileReferenced) await refuseWhileReferenced(context.tx, row.id);
-    const told = await hooks.beforeDelete?.(context, family.typed(view));
+    const details = await hooks.beforeDelete?.(context, family.typed(view));
     await family.detach(context.tx, [row.id]);
-    const shown = { ...family.show(row, api.eventBase), ...told };
+    const shown = { ...family.show(row, api.eventBase), ...details };
     await rows.remove(context.tx, row.id, changeEvent(resource.name, 'deleted', call.caller.id, shown));
     return {};
   });
@@ -185,7 +185,7 @@ function inside({ parent }: Resource, call: CreateCall): Record<string, unknown>
   return parent ? { [parent.parameter]: call.params[parent.parameter] } : {};
 }
 
-/** Throws NOT_FOUND when the path goes through a resource that does not exist. */
+/** Throws NOT_FOUND when the parent in the path does not exist. */
 async function requireParent<R extends Resource>(
   db: Executor,
   { resource: { parent } }: Family<R>,

@@ -34,8 +34,8 @@ interface List {
 }
 
 /**
- * A page as JSON: as many rows as fit into its byte limit, and at least one. Serialised here because the length of an
- * item is known only then, and serialising everything twice would take twice as long.
+ * A page as JSON: as many rows as fit into its byte limit, and at least one. Serialised here, since the limit needs the
+ * length of each item, and serialising the items again would double the time.
  */
 export function pageJson({ rows, more }: Page, show: (row: Row) => object, { name, limit, uri }: List): string {
   const items: string[] = [];
@@ -47,8 +47,8 @@ export function pageJson({ rows, more }: Page, show: (row: Row) => object, { nam
     items.push(item);
   }
   const last = rows[items.length - 1];
-  const goesOn = last !== undefined && (more || items.length < rows.length);
-  const next = goesOn ? `${uri}?before_id=${last.id}&limit=${limit}` : null;
+  const hasNext = last !== undefined && (more || items.length < rows.length);
+  const next = hasNext ? `${uri}?before_id=${last.id}&limit=${limit}` : null;
   return `{${JSON.stringify(name)}:[${items.join()}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`;
 }
 

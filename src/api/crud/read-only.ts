@@ -1,4 +1,4 @@
-/** Whether what an update sends back of a resource is what it has. */
+/** Checks that the read-only members which an update sends back equal those of the resource. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import { insideElements, isSame, memberOf, refuseUnless, type SentBack } from '../http/read-only-members.ts';
@@ -7,7 +7,7 @@ import type { Family } from './family.ts';
 import type { WriteContext } from './hooks.ts';
 import type { ViewOfRow } from './view.ts';
 
-/** Throws INVALID_REQUEST naming every read-only member that was sent with another value than the locked row has. */
+/** Throws INVALID_REQUEST naming every read-only member whose value differs from the locked row. */
 export async function refuseOtherValues<R extends Resource>(
   context: WriteContext,
   family: Family<R>,
@@ -22,13 +22,13 @@ export async function refuseOtherValues<R extends Resource>(
     const { path, value } = one;
     const name = String(path[0]);
     if (path.length > 1) return isOfElement(one);
-    // A reference shows under another name.
+    // A reference is shown under another name.
     const shown = memberOf(before, name) === undefined ? row[name] : memberOf(before, name);
     return isSame(value, shown, name) || isStoredAs(resource.fields[name], value, row[name]);
   });
 }
 
-/** Without the secret, if it is the right one: no response shows it, but sending it back changes nothing. */
+/** Leaves out the secret if it is the right one: no response shows it, but sending it back changes nothing. */
 async function withoutSecret<R extends Resource>(
   context: WriteContext,
   { hooks, secret: name }: Family<R>,

@@ -36,8 +36,8 @@ export function pointersOf(fields: Fields, name: string, value: unknown): Pointe
 
 /**
  * Replaces the references of one field. New targets are locked against deletion until the transaction
- * ends. Throws INVALID_REQUEST for an id that does not exist, unless it was there before: a policy may be deleted while
- * others refer to it, and what was read must be accepted when it is written back.
+ * ends. Throws INVALID_REQUEST for an id that does not exist, unless the field already had it: a policy may be deleted
+ * while others refer to it, and a client must be able to write back what it has read.
  */
 export async function setReferences(tx: Executor, from: ReferenceSource, pointers: readonly Pointer[]): Promise<void> {
   const { referrer, referrerId, field } = from;
@@ -57,7 +57,7 @@ export async function setReferences(tx: Executor, from: ReferenceSource, pointer
   );
 }
 
-/** Replaces the references of one field of many resources, which must be locked, as must be what they refer to. */
+/** Replaces the references of one field of many resources. The caller must hold locks on them and their targets. */
 export async function moveReferences(
   tx: Executor,
   field: string,
@@ -147,8 +147,8 @@ export async function refuseWhileReferenced(tx: Executor, id: string): Promise<v
     if (named.length > NAMED) named.splice(NAMED, named.length, '…');
     details[String(referrer)] = named.join(', ');
   }
-  const said = Object.entries(details).map(([name, ids]) => `${words(name)} ${ids}`);
-  throw resourceInUse(`Still in use by ${said.join(' and ')}; change those first.`, details);
+  const referrers = Object.entries(details).map(([name, ids]) => `${words(name)} ${ids}`);
+  throw resourceInUse(`Still in use by ${referrers.join(' and ')}; change those first.`, details);
 }
 
 /** Deletes the references from deleted resources. */

@@ -6,7 +6,7 @@ import type { Executor } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
-/** Name of the unique index of a field, by which a violation is known. */
+/** Name of the unique index of a field, which a violation reports. */
 export const uniqueIndex = (resource: Pick<Resource, 'table'>, field: string) => `${resource.table}_${field}`;
 
 /** The columns in which no two rows may be equal. */

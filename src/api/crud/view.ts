@@ -1,4 +1,4 @@
-/** From a stored row to what the API shows. */
+/** Turns a stored row into what the API shows. */
 import { type Address, type Fields, isShown, type Resource } from '../../resources/definition/resource.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -15,7 +15,7 @@ export function fillPath(path: string, values: Readonly<Record<string, unknown>>
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }
 
-/** The base of stored views, whose links are paths: a client may send any Host header. */
+/** The base of stored views. Their links are paths, since a client may send any Host header. */
 export const NO_BASE = '';
 
 /** The function that makes views of one family. */
@@ -31,7 +31,7 @@ export function viewer(resource: Resource): (row: Row, base: string) => ViewOfRo
   };
 }
 
-/** Returns a function that completes the links of a stored view, but not a `uri` in the data of users. */
+/** Returns a function that completes the links of a stored view, and leaves a `uri` in user data alone. */
 export function linker(resource: Resource): (stored: Readonly<Record<string, unknown>>, base: string) => object {
   const linked = new Set(['uri']);
   for (const [name, { as = name, show }] of Object.entries(resource.fields)) if (show) linked.add(as);

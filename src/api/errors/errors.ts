@@ -9,7 +9,7 @@ export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: Details;
   readonly headers: Readonly<Record<string, string>>;
-  /** The details that repeat nothing of the request and may be logged. */
+  /** Details that repeat no part of the request, so that they may be logged. */
   readonly fixed: Details;
 
   constructor(
@@ -60,7 +60,7 @@ export function errorBody(error: ApiError, requestId: string): ErrorBody {
   };
 }
 
-/** Quotes from the request may be cut within a character or be malformed, which strict parsers would refuse. */
+/** Quotes from the request may be malformed or cut within a character; strict parsers would refuse them. */
 const wellFormed = (details: Details): Details =>
   Object.fromEntries(Object.entries(details).map(([name, value]) => [name.toWellFormed(), value.toWellFormed()]));
 
@@ -86,7 +86,7 @@ export const internalError = () =>
 /**
  * @param problems reasons by JSON pointer of the field (`/rules/0/cidr`), `?name` of the query parameter, or
  * name of the header; `body` for the body as a whole
- * @param fixed for the log: reasons that repeat nothing of the request
+ * @param fixed for the log: reasons that repeat no part of the request
  */
 export function invalidRequest(problems: Details, fixed: Details = {}): ApiError {
   const entries = Object.entries(problems);
@@ -97,15 +97,15 @@ export function invalidRequest(problems: Details, fixed: Details = {}): ApiError
 
 /** The same for refused values, by where they were sent. */
 export function refused(refusals: Readonly<Record<string, Refusal>>): ApiError {
-  const by = (said: (refusal: Refusal) => string) =>
-    Object.fromEntries(Object.entries(refusals).map(([name, refusal]) => [name, said(refusal)]));
+  const by = (textOf: (refusal: Refusal) => string) =>
+    Object.fromEntries(Object.entries(refusals).map(([name, refusal]) => [name, textOf(refusal)]));
   return invalidRequest(
     by(({ reason }) => reason),
     by(({ reason, fixed }) => fixed ?? reason),
   );
 }
 
-/** The same for reasons that repeat nothing of the request. */
+/** The same for reasons that repeat no part of the request. */
 export const invalidByRule = (problems: Details): ApiError => invalidRequest(problems, problems);
 
 export const unauthenticated = (message: string) =>

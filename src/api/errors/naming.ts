@@ -12,8 +12,8 @@ export function words(name: string): string {
 
 /** With its indefinite article. */
 export function withArticle(name: string): string {
-  const said = words(name);
-  return /^(?:[aeio]|OAuth|OIDC|API|IP|SSH|HTTP)/.test(said) ? `an ${said}` : `a ${said}`;
+  const phrase = words(name);
+  return /^(?:[aeio]|OAuth|OIDC|API|IP|SSH|HTTP)/.test(phrase) ? `an ${phrase}` : `a ${phrase}`;
 }
 
 /** `list_ip_policies` becomes `listIpPolicies`. */

@@ -10,7 +10,7 @@ import { tokenHooks } from './one-time-token.ts';
 export const apiKeys = mount(apiKey, {
   ...tokenHooks(apiKey, API_KEY_PREFIX),
   aboutCreate: 'The new key cannot outlive the key that creates it.',
-  // In one order, since two keys may update each other. refuseOutliving needs the caller's key.
+  // Locks both keys in one order, since two keys may update each other. refuseOutliving needs the caller's key.
   async lockFirst({ tx, caller }, id) {
     const text = 'select 1 from api_keys where id = any($1) order by id for update';
     await tx.query({ name: 'api_keys.lock_two', text, values: [[id, caller.keyId]] });
@@ -26,8 +26,8 @@ type End = string | null;
 const timeOf = (end: End) => (end === null ? Number.POSITIVE_INFINITY : Date.parse(end));
 
 /**
- * A leaked key must not be able to extend its own access. Reads the expiry of the caller's key again, since it may have
- * been moved forward since authentication, and locks it until this write is committed.
+ * A leaked key must not be able to extend its own access. Reads the expiry of the caller's key again, in case it was
+ * moved forward after authentication, and locks it until this write is committed.
  */
 async function refuseOutliving({ tx, caller }: WriteContext, end: End): Promise<void> {
   const text = 'select expires_at from api_keys where id = $1 for share';

@@ -1,4 +1,4 @@
-/** Tunnel credentials, and the check of the data plane whether a token may bind a target. */
+/** Tunnel credentials, and the data plane's check whether a token may bind a target. */
 import { z } from 'zod';
 import { authenticate, authentication, credential } from '../../resources/credential.ts';
 import { decide, parseTarget } from '../../resources/formats/acl.ts';

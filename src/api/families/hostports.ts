@@ -93,7 +93,8 @@ const moving = (before: readonly string[], after: readonly string[]) => [
 
 /**
  * Locks these hostports, for edges of both families. Two edges that swap hostports would otherwise deadlock: each would
- * wait for one that the other has freed but not committed. The locks are on hashes, and taken in their order.
+ * wait for one that the other has freed but not committed. The locks are on hashes, and are taken in the order of the
+ * hashes.
  */
 async function takeTurn(tx: Executor, hostports: readonly string[]): Promise<void> {
   const text = `

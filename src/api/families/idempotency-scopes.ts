@@ -45,12 +45,12 @@ export const closeIdempotencyScope = operation({
 });
 
 async function show(db: Executor, { nextSequence, created }: Scope, base: string) {
-  const there = await existing(
+  const present = await existing(
     db,
     created.map(({ id }) => id),
   );
   const resources = created
-    .filter(({ id }) => there.has(id))
+    .filter(({ id }) => present.has(id))
     .map(({ id, path, sequence }) => ({ id, uri: base + path, sequence }));
   return { next_sequence: nextSequence, resources };
 }

@@ -86,17 +86,17 @@ async function requireType({ tx }: WriteContext, scheme: 'http' | 'https', id: s
 /** `DELETE /reserved_domains/{id}/<what>` */
 function detach(what: string, field: string): Operation {
   const { path, tag } = reservedDomain;
-  const said = what.replaceAll('_', ' ');
+  const label = what.replaceAll('_', ' ');
   return operation({
     method: 'DELETE',
     path: `${path}/{id}/${what}`,
     operationId: what === 'certificate' ? 'detachReservedDomainCertificate' : 'detachReservedDomainCertificatePolicy',
-    summary: `Detach the ${said} of a reserved domain`,
+    summary: `Detach the ${label} of a reserved domain`,
     description: `The same as setting \`${field}\` to null. It is no error if there is none.`,
     tag,
     access: accessOf(reservedDomain),
     params: { id: idParameter(reservedDomain) },
-    success: { status: 204, description: `The domain has no ${said}.` },
+    success: { status: 204, description: `The domain has no ${label}.` },
     errors: ['PRECONDITION_FAILED'],
     async handle(call, api) {
       await update(api, reservedDomains, { ...call, body: { [field]: null } });

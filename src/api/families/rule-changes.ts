@@ -8,24 +8,24 @@ export const namedRule = z.object({ id: z.string(), cidr: z.string(), action: z.
 
 interface Changed {
   readonly added?: readonly Row[];
-  /** Each after and before the change. */
+  /** Each rule after and before the change. */
   readonly changed?: readonly (readonly [now: Row, before: Row])[];
-  /** As they were. */
+  /** The rules before their removal. */
   readonly removed?: readonly (Row | z.output<typeof namedRule>)[];
 }
 
-/** Additional members of the event: all changed rules, since nobody could reconstruct them later. */
+/** Additional members of the event: all changed rules, since they could not be reconstructed later. */
 export function ruleChanges({ added = [], changed = [], removed = [] }: Changed) {
   return {
     rule_changes: {
-      added: told(added.map(named)),
-      changed: told(changed.map(([now, before]) => ({ ...named(now), fields: differing(now, before) }))),
-      removed: told(removed.map(named)),
+      added: counted(added.map(named)),
+      changed: counted(changed.map(([now, before]) => ({ ...named(now), fields: differing(now, before) }))),
+      removed: counted(removed.map(named)),
     },
   };
 }
 
-const told = (rules: readonly object[]) => ({ count: rules.length, rules });
+const counted = (rules: readonly object[]) => ({ count: rules.length, rules });
 
 /** Without descriptions and metadata, which may be large. */
 const named = ({ id, cidr, action }: Row | z.output<typeof namedRule>) => ({ id, cidr, action });

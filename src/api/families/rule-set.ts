@@ -28,7 +28,7 @@ const ruleSetView = z
 const settable = Object.keys(ruleSetMember.shape);
 const shownInRules = [...Object.keys(ipPolicyRule.view.shape), ...Object.keys(ipPolicyRule.fields)];
 
-/** What GET shows: `ip_policy_rules`, each with its read-only members. */
+/** The members that GET shows: `ip_policy_rules`, each with its read-only members. */
 const RULE_SET_READ_ONLY = {
   members: { ...setByService(['uri']), ip_policy_rules: showing('rules') },
   inside: { rules: setByService(shownInRules.filter((name) => !settable.includes(name))) },
@@ -119,8 +119,8 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         );
         await rules.rows.updateMany(tx, updated);
         await rules.rows.insertMany(tx, created);
-        const told = ruleChanges({ added: created, changed, removed: deleted });
-        const revision = await writeRow(context, policies, policy, told);
+        const details = ruleChanges({ added: created, changed, removed: deleted });
+        const revision = await writeRow(context, policies, policy, details);
         return answer(rules, { id: policy.id, revision }, rows, base);
       });
     },
@@ -132,7 +132,7 @@ export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], 
   const byCidr = new Map(current.map((row) => [row.cidr, row]));
   const result = {
     created: [] as Row[],
-    /** Each after and before the change. */
+    /** Each rule after and before the change. */
     updated: [] as [Row, Row][],
     kept: [] as Row[],
     deleted: [] as Row[],

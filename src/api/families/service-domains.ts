@@ -4,7 +4,7 @@ import type { Platform } from '../http/platform.ts';
 
 type ServiceDomains = Platform['serviceDomains'];
 
-/** Below the first domain of the service: where users' domains point. */
+/** Labels below the first domain of the service, where users' domains point. */
 const CNAME = 'cname';
 const ACME = 'acme';
 
@@ -23,8 +23,9 @@ export const isReservable = (domain: string, services: ServiceDomains) =>
   'domain' in canonicalDomain(domain) && reservedByService(domain, services) === undefined;
 
 /**
- * Targets are derived from the id, so that each domain has its own and reveals nothing of others. Below a service domain
- * the service itself serves DNS. A single custom name is validated over HTTP, so only a wildcard needs a DNS challenge.
+ * Targets are derived from the id, so that each domain has its own, which reveals nothing about others. Below a service
+ * domain the service itself serves DNS. A single custom name is validated over HTTP, so only a wildcard needs a DNS
+ * challenge.
  */
 export function cnameTargets(id: string, domain: string, services: ServiceDomains) {
   const wildcard = domain.startsWith('*.');

@@ -12,7 +12,7 @@ import { generatePrivateKey, lineOf, sshPublicOf } from '../ssh/keys.ts';
 const PRIVATE_KEY = 'private_key';
 
 const { table } = sshCertificateAuthority;
-/** Each owner generates one key at a time: RSA keys take long, and only few are generated at once. */
+/** Each owner generates one key at a time: an RSA key takes long, and only a few are generated at once. */
 const generations = createSemaphores(1);
 const locationOf = (id: string) => ({ table, id, field: PRIVATE_KEY });
 
@@ -26,12 +26,12 @@ export const sshCertificateAuthorities = mount(sshCertificateAuthority, {
       throw invalidByRule({ '/elliptic_curve': `applies only to private_key_type ecdsa, not to ${type}` });
     }
     const curve = type === 'ecdsa' ? (elliptic_curve ?? DEFAULT_CURVE) : null;
-    // Fails without an encryption key, before a key pair is generated in vain.
+    // Fails early without an encryption key, before a key pair is generated.
     secrets.seal('', locationOf(id));
-    const key = await withoutPermit(async (checkAwaited) => {
+    const key = await withoutPermit(async (throwIfAborted) => {
       const release = await generations.acquire(caller.id);
       try {
-        checkAwaited();
+        throwIfAborted();
         return await generatePrivateKey(type, curve);
       } finally {
         release();

@@ -42,7 +42,7 @@ export const tlsCertificates = mount(tlsCertificate, {
     };
   },
   async isSecret({ api, tx }, id, sent) {
-    // Reading a longer text would cost too much.
+    // Text that the field would refuse is not a stored key, and could take long to read.
     if (!tlsCertificate.fields.private_key_pem.input.safeParse(sent).success) return false;
     const key = readPrivateKey(sent);
     if ('reason' in key) return false;

@@ -14,13 +14,13 @@ declare module 'fastify' {
   }
 }
 
-/** In bytes; 0 for no limit. */
+/** Limits in bytes; 0 for no limit. */
 export interface BytesInFlightLimits {
-  /** Of one API key, or of one address without a valid key. */
+  /** For one API key, or for one address without a valid key. */
   perKey: number;
   /**
-   * Of all keys of one owner, who can create more keys, or of all addresses without a valid key. No owner may hold more
-   * than is free, so that the next one always finds as much.
+   * For all keys of one owner, since an owner can create more keys, or for all addresses without a valid key. An owner
+   * may also hold no more than is still free, so that the next owner always finds as much.
    */
   perOwner: number;
   inAll: number;
@@ -30,10 +30,10 @@ const MIB = 1024 * 1024;
 
 export const BYTES_IN_FLIGHT: BytesInFlightLimits = { perKey: 32 * MIB, perOwner: 64 * MIB, inAll: 128 * MIB };
 
-/** A page ends before the item with which it would be longer. */
+/** A page ends before the item that would exceed this. */
 export const MAX_PAGE_BYTES = 2 * MIB;
 
-/** The bytes that one request holds. A request that is alone is never refused, however large it is. */
+/** The bytes that one request holds. A lone request is never refused, however large it is. */
 export interface Charge {
   /** Whether the request is over. */
   readonly isOver: boolean;
@@ -44,7 +44,7 @@ export interface Charge {
    * @throws RequestAborted when the request is over
    */
   add(bytes: number): void;
-  /** Adds bytes that must be held even beyond the limits: the response to a change that was made. */
+  /** Adds bytes even beyond the limits: the response to a change must be sent. */
   hold(bytes: number): void;
   /** Releases all bytes. */
   release(): void;
@@ -52,13 +52,13 @@ export interface Charge {
   end(): void;
 }
 
-/** For a response that is in memory anyway and is not copied for each client. */
+/** For a response that stays in memory and is shared by all clients. */
 export const SHARED: Charge = { isOver: false, check() {}, add() {}, hold() {}, release() {}, end() {} };
 
 export interface BytesInFlight {
   ofCaller(caller: { id: string; keyId: string }): Charge;
   ofAddress(address: string): Charge;
-  /** Of all requests. */
+  /** The bytes that all requests hold. */
   total(): number;
 }
 
@@ -122,7 +122,7 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
   };
 }
 
-/** From this size on, a response is sent as bytes: of a text, Node.js would hold both the text and its bytes. */
+/** A response longer than this is sent as bytes: for a string, Node.js would hold both the string and its bytes. */
 const LARGE = 16 * 1024;
 
 /** Charges responses until they are sent. Applies to the routes that are added to this instance from now on. */
@@ -150,7 +150,7 @@ export function chargeResponses(app: FastifyInstance, bytes: BytesInFlight): voi
     const response = typeof payload === 'string' && payload.length > LARGE ? Buffer.from(payload) : payload;
     const size = sizeOf(response);
     const { charge } = request;
-    // A refusal may replace what a caller reads, but not the response to a change.
+    // A read may still be refused, but the response to a change must be sent.
     if (charge && request.method === 'GET' && reply.statusCode === 200) {
       charge.release();
       try {
@@ -167,7 +167,7 @@ export function chargeResponses(app: FastifyInstance, bytes: BytesInFlight): voi
   });
 }
 
-/** A stream counts for what is read ahead of the client. */
+/** A stream is charged for what is read ahead of the client. */
 const STREAM_BYTES = 1024 * 1024;
 
 function sizeOf(payload: unknown): number {

@@ -1,4 +1,4 @@
-/** Responds to what Node's HTTP parser refuses: invalid HTTP, a head that is too large, a request that is late. */
+/** Responds to what Node's HTTP parser refuses: invalid HTTP, a head that is too large, a late request. */
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -8,17 +8,17 @@ import type { LogRefusal } from './refusal-log.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Logs that requests are refused or fail for this reason, not each time. */
+    /** Logs that requests are refused or fail for this reason, without a line for each. */
     logRefusal: LogRefusal;
   }
 }
 
-/** Largest head of a request, with its first line. It is held from its first byte and charged to no caller. */
+/** Largest head of a request, including its first line. It is held from its first byte and charged to no caller. */
 export const MAX_HEAD_BYTES = 8 * 1024;
 
 /** The `clientErrorHandler` of an instance. The error is not logged: it holds the bytes sent, with the Authorization header. */
 export function answerClientErrors(connections?: Pick<Connections, 'open'>) {
-  /** Connections that close with their last response. */
+  /** Connections that close after their last response. */
   const closing = new WeakSet<Socket>();
 
   return function answer(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Socket): void {

@@ -1,4 +1,4 @@
-/** Limits the connections of the server and the requests of each that are handled at once. */
+/** Limits the connections of the server, and the requests of one connection that are handled at once. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
@@ -17,7 +17,7 @@ export interface ConnectionLimits {
 
 export const CONNECTION_LIMITS: ConnectionLimits = { most: 10_000, requests: 8 };
 
-/** Requests that are dropped in one turn of the event loop before the other connections are paused until the next. */
+/** Requests dropped in one turn of the event loop, after which all other connections pause until the next turn. */
 const MOST_DROPPED = 2_000;
 
 export interface Connection {
@@ -72,8 +72,8 @@ export function createConnections(
   let dropped = 0;
   const paused: Socket[] = [];
   /**
-   * Node.js parses all it has read of a connection, some thousand requests, and keeps them until the connection has closed
-   * after this turn. Many connections in one turn would take all memory.
+   * Node.js parses everything it has read from a connection, which can be thousands of requests, and keeps them until
+   * the connection closes after this turn. Many such connections in one turn would exhaust the memory.
    */
   function drop(): void {
     if (dropped === 0) {

@@ -1,6 +1,6 @@
 /**
- * Responds to a request whose handler takes too long. Not by Fastify's `handlerTimeout`, whose timer ends as soon as the
- * body of the request has been read (https://github.com/fastify/fastify/pull/6725).
+ * Responds to a request whose handler takes too long. Fastify's own `handlerTimeout` does not: its timer ends as soon
+ * as the request body has been read (https://github.com/fastify/fastify/pull/6725).
  */
 import type { FastifyInstance } from 'fastify';
 import { unavailable } from '../errors/errors.ts';

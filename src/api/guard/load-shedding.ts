@@ -1,5 +1,5 @@
 /**
- * Refuses requests while the process is overloaded, so that those it has accepted are answered. Why not with
+ * Refuses requests while the process is overloaded, so that those it has accepted are answered. Why not
  * `@fastify/under-pressure`: docs/decisions/0009.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -16,15 +16,15 @@ export interface LoadLimits {
 }
 
 /**
- * A busy event loop that keeps up is some milliseconds late. The sample is long, so that one turn that takes a second, at
- * the start for example, does not outweigh the others.
+ * A busy event loop that keeps up is some milliseconds late. The sample is long, so that a single turn of a second, as
+ * at the start, does not outweigh the others.
  */
 export const LOAD_LIMITS: LoadLimits = { eventLoopDelayMs: 1000, rssBytes: 0, sampleMs: 5000 };
 
-/** How often the delay is measured, in milliseconds; the histogram counts this pause as part of it. */
+/** How often the delay is measured, in milliseconds; the histogram includes this pause in the delay. */
 const RESOLUTION_MS = 10;
 
-/** Of the event loop, in nanoseconds. */
+/** The delay of the event loop, in nanoseconds. */
 type Delay = Pick<ReturnType<typeof monitorEventLoopDelay>, 'mean' | 'enable' | 'disable' | 'reset'>;
 
 /** Applies to the routes of this instance, not to probes: the kubelet would kill a process that is merely busy. */

@@ -11,7 +11,7 @@ export interface Semaphores {
   acquire(name: string): Promise<() => void>;
 }
 
-/** Bounds the memory that waiting requests take while the database hangs; the rate limits come first otherwise. */
+/** Bounds the memory of waiting requests while the database hangs. At other times the rate limits take effect first. */
 const MOST_WAITING = 1000;
 
 /** @param permits of each name */

@@ -18,8 +18,8 @@ export interface RateLimits {
 }
 
 /**
- * Above what an operator with thousands of objects sends, and for an owner above that of a key, so that one runaway key
- * leaves something to the others. The window is short, so that refused clients wait briefly.
+ * Higher than the rate of an operator with thousands of objects. The limit of an owner is higher than that of a key, so
+ * that one runaway key leaves room for the others. The window is short, so that refused clients wait briefly.
  */
 export const RATE_LIMITS: RateLimits = {
   perKey: 1000,
@@ -60,7 +60,10 @@ export interface RateLimiter {
   countStranger(request: FastifyRequest, reply: FastifyReply): Promise<void>;
 }
 
-/** Tells clients without a valid key apart. Once the connection is closed there is no `ip`, which its type does not say. */
+/**
+ * The address that a request without a valid key counts for. `ip` is undefined once the connection is closed, contrary
+ * to its type.
+ */
 export function addressOf({ ip = '' }: { ip: string | undefined }): string {
   // Some proxies add the port, which differs for each connection.
   const address = WITH_PORT.exec(ip)?.slice(1).find(Boolean) ?? ip;
@@ -75,7 +78,7 @@ export async function addRateLimits(
   shares: Pick<PoolShares, 'lookups' | 'strangers'>,
   { perKey, perOwner, perAddress, windowMs, knownKeys }: RateLimits,
 ): Promise<RateLimiter> {
-  // Not by the plugin's hooks: only the lookup tells whether a request counts for its key or its address.
+  // Counted without the plugin's hooks: only the lookup tells whether a request counts for its key or its address.
   await app.register(rateLimit, { global: false, timeWindow: windowMs });
   app.decorateRequest('keyHolder', null);
   const counters = [

@@ -1,4 +1,4 @@
-/** Logs refusals and failures, which come by the thousand: each kind once when it begins, then their number every minute. */
+/** Logs refusals and failures, which can come by the thousand: the first of each kind, then its count every minute. */
 import type { FastifyBaseLogger } from 'fastify';
 
 const LOG_EVERY_MS = 60_000;
@@ -21,7 +21,7 @@ export interface Failure {
   level: 'warn' | 'error';
   /** The condition of the database, if that is the cause. */
   condition: string | undefined;
-  /** Of the request. */
+  /** The log of the request. */
   log: Pick<FastifyBaseLogger, 'warn' | 'error'>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Stops the server: not ready, then no new connections, then the responses under way to their last byte. Why not with
- * Fastify's own `close()`: docs/decisions/0009.
+ * Stops the server: readiness fails, then no new connections are accepted, then responses under way are sent to their
+ * last byte. Why not Fastify's own `close()`: docs/decisions/0009.
  */
 import { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,7 +31,7 @@ export function addShutdown(app: FastifyInstance, times: ShutdownTimes, connecti
   const { open } = connections;
   let hasBegun = false;
 
-  // Fastify says so only in responses to requests that arrive from now on.
+  // Fastify sends this header only in responses to requests that arrive after the stop has begun.
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (hasBegun) reply.header('connection', 'close');
     done(null, payload);
@@ -49,11 +49,11 @@ export function addShutdown(app: FastifyInstance, times: ShutdownTimes, connecti
     if (!server.listening) return;
     const end = performance.now() + deadlineMs;
     await delay(delayMs);
-    // Only the listener. http.Server's own close() would also cut responses that are not sent to their last byte.
+    // Closes only the listener: http.Server's own close() would also cut unfinished responses.
     Server.prototype.close.call(server);
     for (closeIdle(); open.size > 0 && performance.now() < end; closeIdle()) await delay(SWEEP_EVERY_MS);
     if (open.size > 0)
-      log.warn({ connections: open.size }, 'the time to stop is over; closing connections still in use');
+      log.warn({ connections: open.size }, 'the shutdown timeout is over; closing connections still in use');
     for (const socket of open.keys()) socket.destroy();
   });
 

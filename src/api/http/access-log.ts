@@ -9,7 +9,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Why the request was refused as invalid. */
     reasons: Reasons | null;
-    /** For logs and metrics, which must not have a series per id; `unmatched` for paths that are not documented. */
+    /** The path with placeholders, so that metrics have no series per id; `unmatched` for an unknown path. */
     documentedPath: string;
   }
   interface FastifyContextConfig {
@@ -50,8 +50,8 @@ export function addAccessLog(app: FastifyInstance, onAborted: (request: FastifyR
 function log(request: FastifyRequest, reply: FastifyReply, status: number): void {
   const { method, documentedPath: route, reasons, caller } = request;
   const isAborted = status === ABORTED;
-  // A client can cause very many lines by requests beyond its limit, and without a key by going away: their number is
-  // logged instead (refusal-log.ts).
+  // Requests over the limit, and requests without a key whose client goes away, could fill the log. Refusals are
+  // counted instead (refusal-log.ts).
   const isNoise = PROBES.has(route) || status === ERROR_STATUS.RATE_LIMITED || (isAborted && !caller);
   request.log[isNoise ? 'debug' : 'info'](
     {
@@ -68,7 +68,7 @@ function log(request: FastifyRequest, reply: FastifyReply, status: number): void
 
 const MAX_REASONS = 10;
 
-/** Stands for names that the request has chosen. */
+/** Stands for names that the client has chosen. */
 const CHOSEN = '…';
 
 /** The reasons as they may be logged: both names and values in a request may be secrets. */
@@ -87,7 +87,7 @@ function safeName(name: string, names: ReadonlySet<string>): string {
   if (name.startsWith('?')) return names.has(name.slice(1)) ? name : `?${CHOSEN}`;
   if (!name.startsWith('/')) return name;
   const parts = name.slice(1).split('/');
-  // A number before one of our names is an index; it may be a chosen name otherwise.
+  // A number before one of our names is an index; any other number may be a name that the client has chosen.
   const isIndex = (at: number) => /^\d{1,4}$/.test(parts[at] ?? '') && names.has(parts[at + 1] ?? '');
   const end = parts.findIndex((part, at) => !names.has(part) && !isIndex(at));
   return pointerTo(end === -1 ? parts : [...parts.slice(0, end), CHOSEN]);

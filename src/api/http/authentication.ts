@@ -8,7 +8,7 @@ export interface Caller {
   /** Id of the user or bot; owns what the call creates. */
   id: string;
   admin: boolean;
-  /** Of the API key in use. */
+  /** Id of the API key in use. */
   keyId: string;
   /** The secret of the key in use; seals one-time tokens (see idempotency.ts). Never stored, never logged. */
   secret: string;
@@ -35,8 +35,8 @@ export interface Credentials {
   /** Distinguishes keys without revealing them; undefined if there is none. */
   fingerprint: string | undefined;
   /**
-   * One query, and nothing is remembered: a deleted key, an expired one or one of an inactive owner stops working at
-   * once. @throws UNAUTHENTICATED
+   * One query and no cache: a key stops working as soon as it is deleted or expires, or its owner becomes inactive.
+   * @throws UNAUTHENTICATED
    */
   caller(db: Executor): Promise<Caller>;
 }

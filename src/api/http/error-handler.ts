@@ -21,7 +21,7 @@ import { SERVICE_VERSION, SERVICE_VERSION_HEADER } from './request-headers.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Counts and logs a request that is refused for load. */
+    /** Counts and logs a request that is refused because of load. */
     noteRefusal: (reason: string) => void;
   }
 }
@@ -38,7 +38,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   sendError(answer, request, reply);
 }
 
-/** Logs faults of the service in full, and load by its number; a 4xx has only its line in the access log. */
+/** Logs faults of the service in full, and counts refusals; a 4xx has only its line in the access log. */
 function logAnswer(answer: ApiError, error: unknown, { server, log }: FastifyRequest): void {
   const level = error instanceof ApiError ? 'warn' : 'error';
   if (answer instanceof Overload) server.noteRefusal(answer.message);

@@ -24,7 +24,7 @@ export function addHealth(app: FastifyInstance, db: Database, shutdown: Shutdown
 
   app.get('/healthz', { config: { documentedPath: '/healthz' } }, async () => ({ status: 'ok' }));
   app.get('/readyz', { config: { documentedPath: '/readyz' } }, async () => {
-    // An overload, which is logged once, and not a failure.
+    // Reported as an overload, not as a failure, so that it is logged only once.
     if (shutdown.hasBegun()) throw overloaded('The service is stopping.');
     wanted ??= await migrations();
     const applied = await versions();

@@ -1,6 +1,6 @@
 /**
- * Parses JSON, and refuses what JSON.parse would accept: a key given twice (two readers of the same body may each take
- * the other value), `__proto__`, unbounded nesting and sizes.
+ * Parses JSON, and refuses what JSON.parse would accept: a duplicate key (two readers of one body may take different
+ * values), `__proto__`, unbounded nesting and sizes.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Refusal } from '../../resources/definition/errors.ts';
@@ -8,15 +8,15 @@ import type { Refusal } from '../../resources/definition/errors.ts';
 export const MAX_JSON_DEPTH = 32;
 
 /**
- * Nearly twice the number in the largest rule set as a response shows it. Parsing 1 MiB of short values would hold up all
- * other requests for a tenth of a second.
+ * Nearly twice as many values as the response with the largest rule set. Parsing 1 MiB of short values would hold up
+ * all other requests for a tenth of a second.
  */
 export const MAX_JSON_VALUES = 20_000;
 
 /** More than any object may have. zod checks each member of a map before their number: 20,000 take nearly a second. */
 export const MAX_JSON_KEYS = 1_000;
 
-/** `bytes`: memory that the value takes beside its texts, up to some twenty times the size of the body. */
+/** `bytes`: memory that the value takes besides its strings, up to about twenty times the size of the body. */
 export type ParsedJson = { value: unknown; bytes: number } | Refusal;
 
 /** Approximate memory of a value in an object or array. */
@@ -38,7 +38,7 @@ export function parseJson(bytes: Buffer): ParsedJson {
   }
 }
 
-/** The keys of an object that has just begun: a body may have very many empty objects. */
+/** Shared by all objects that have no key yet: a body may have very many empty objects. */
 const NO_KEYS = new Set<string>();
 
 /** Scans the structure and leaves all else to JSON.parse. For text that is not JSON the result has no meaning. */
@@ -98,8 +98,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Returns a function that finds the end of the string that begins at `at`, or -1; to be called from left to right. Not a
- * regular expression: one that skips escapes backtracks by character, and some ten million overflow its stack.
+ * Returns a function that finds the end of the string that begins at `at`, or -1. Call it from left to right. A regular
+ * expression that skips escapes would backtrack by character, and overflow its stack at about ten million.
  */
 function stringScanner(text: string): (at: number) => number {
   /** The next backslash, so that text with few of them is searched only once. */

@@ -1,4 +1,4 @@
-/** `/metrics` on a port of its own, for networks that keep it from the callers of the API. */
+/** `/metrics` on its own port, so that a network can keep callers of the API away from it. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { answerClientErrors } from '../guard/client-errors.ts';
 import { logAcceptErrors } from '../guard/connections.ts';
@@ -7,7 +7,7 @@ import { sendError, toApiError } from './error-handler.ts';
 import type { Metrics } from './metrics.ts';
 import { answerUnknown, collectMethods } from './unknown-routes.ts';
 
-/** Clients may ask as often as they like, but not hold connections that do nothing. */
+/** Clients may scrape as often as they like, but not hold idle connections. */
 const TIMEOUT_MS = 10_000;
 
 /** Enough for all scrapers. */

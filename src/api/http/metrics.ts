@@ -10,11 +10,11 @@ import type { Database } from '../store/database.ts';
 export interface Metrics {
   /** A client went away before it had its response. */
   aborted(request: Pick<FastifyRequest, 'method' | 'documentedPath'>): void;
-  /** A request was refused for load. */
+  /** A request was refused because of load. */
   refused(): void;
-  /** What Prometheus reads. */
+  /** The media type of the metrics. */
   readonly contentType: string;
-  /** The same for all requests within `maxAgeMs`. */
+  /** The metrics as text; the same for all requests within `maxAgeMs`. */
   bytes(): Promise<Buffer>;
 }
 
@@ -26,7 +26,7 @@ let ofProcess: Registry | undefined;
 
 const eventsPruned = new Counter({
   name: 'events_pruned_total',
-  help: 'Events that were deleted because they had been kept for long enough.',
+  help: 'Events that were deleted after their retention.',
   registers: [],
 });
 
@@ -48,7 +48,7 @@ export interface Sources {
   connections: Pick<Connections, 'open' | 'refused'>;
 }
 
-/** All metrics of the API, those of the process included. */
+/** All metrics of the API, including those of the process. */
 export function createMetrics({ db, bytes, connections }: Sources) {
   const register = new Registry();
   const duration = new Histogram({
@@ -103,7 +103,7 @@ export function createMetrics({ db, bytes, connections }: Sources) {
   });
   const refused = new Counter({
     name: 'http_requests_refused_total',
-    help: 'Requests that were refused because the process had too much to do.',
+    help: 'Requests that were refused because the process was overloaded.',
     registers: [register],
   });
   return { registry: Registry.merge([processMetrics(), register]), duration, aborted, refused };

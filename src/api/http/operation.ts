@@ -31,16 +31,16 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   idempotencyKey: string | undefined;
   /** Only with a key. */
   idempotencyPlace: IdempotencyPlace | undefined;
-  /** What `uri` members start with: scheme, host and perhaps a path, without a slash at the end. */
+  /** Prefix of `uri` members: scheme, host and perhaps a path, without a slash at the end. */
   base: string;
   /** Charges a large response before it is read from the database. @throws RATE_LIMITED, UNAVAILABLE */
   reserve: (bytes: number) => void;
   /**
-   * Does long work that needs no database without the request's permit for it (guard/pool-shares.ts).
+   * Releases the request's permit for the database (guard/pool-shares.ts) during long work that needs no database.
    * @param work receives a check that throws RequestAborted if the client has gone
    * @throws RequestAborted if the client has gone when the work is done
    */
-  withoutPermit: <T>(work: (checkAwaited: () => void) => Promise<T>) => Promise<T>;
+  withoutPermit: <T>(work: (throwIfAborted: () => void) => Promise<T>) => Promise<T>;
   /** Method and path of the request, without the query. */
   method: string;
   path: string;
@@ -98,7 +98,7 @@ export interface Api {
   readonly platform: Platform;
   /** Encrypts what the database must not reveal. */
   readonly secrets: Secrets;
-  /** What `uri` members of events start with: BASE_URL or nothing, never what a request calls this server. */
+  /** Prefix of `uri` members in events: BASE_URL or nothing, never the Host header of a request. */
   readonly eventBase: string;
 }
 

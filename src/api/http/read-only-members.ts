@@ -1,6 +1,6 @@
 /**
  * Read-only members that a client has read and sends back with its change (resources/definition/read-only.ts). They are
- * taken out of the body before it is parsed, and compared with what is stored once that is locked.
+ * taken out of the body before it is parsed, and compared with the stored resource once that is locked.
  */
 import type { z } from 'zod';
 import { type ReadOnlyMembers, readOnlyAt, SET_BY_SERVICE } from '../../resources/definition/read-only.ts';
@@ -11,16 +11,16 @@ import { type Details, invalidByRule, pointerTo } from '../errors/errors.ts';
 export const MAX_PROBLEMS = 50;
 
 export interface SentBack {
-  /** Of the body, or of an element of a list: `uri`; `sources`, 0, `uri`. */
+  /** Path in the body: `uri`, or `sources`, 0, `uri` in an element of a list. */
   path: readonly PropertyKey[];
   /** Where it was sent, for example inside a member that stands for the list. */
   at: readonly PropertyKey[];
   value: unknown;
-  /** Why another value than the stored one is refused. */
+  /** Why a value other than the stored one is refused. */
   reason: string;
 }
 
-/** Separates the read-only members from the body; leaves out those that say nothing. */
+/** Separates the read-only members from the body. Drops empty ones that only the service sets. */
 export function takeOut(
   body: object,
   issues: readonly z.core.$ZodIssue[],
@@ -38,7 +38,7 @@ export function takeOut(
       if (!member) continue;
       names.add(key);
       const value = memberOf(holder, key);
-      // Typed clients send every member, and have no other value for one that only the service sets.
+      // Typed clients send every member, and leave empty those that only the service sets.
       if (member === SET_BY_SERVICE && isNone(value)) continue;
       taken.push({ path, value, reason: member.reason });
     }
@@ -77,8 +77,8 @@ export function refuseUnless(sentBack: readonly SentBack[], isStored: (one: Sent
 }
 
 /**
- * The same for members that stand at the same place in what is shown.
- * @param after what shows the elements of lists as they will be
+ * The same for members that are at the same place in the view.
+ * @param after the view with the elements of lists as they will be
  */
 export function refuseUnlessShown(sentBack: readonly SentBack[], before: unknown, after = before): void {
   const isOfElement = insideElements(sentBack, before, after);
@@ -89,8 +89,8 @@ export function refuseUnlessShown(sentBack: readonly SentBack[], before: unknown
 }
 
 /**
- * Whether what was sent back inside an element of a list is what the element will show, or all of it what one element
- * shows now: the member that tells elements apart may be the one that the client has changed.
+ * Returns a check of members sent back inside a list element. Each member must equal what the element will show, or all
+ * members together what one element shows now: the client may have changed the very member that tells elements apart.
  */
 export function insideElements(sentBack: readonly SentBack[], before: unknown, after: unknown) {
   const elementOf = ({ path }: SentBack) => pointerTo(path.slice(0, -1));
@@ -115,7 +115,7 @@ export function insideElements(sentBack: readonly SentBack[], before: unknown, a
   };
 }
 
-/** What says which element it was that a client has read. */
+/** Members that identify the element that a client has read. */
 const NAMES = ['id', 'uri'] as const;
 
 function byName(elements: unknown): Map<unknown, unknown> {
@@ -126,15 +126,15 @@ function byName(elements: unknown): Map<unknown, unknown> {
 /** What clients send for a member that they do not set. */
 export const isNone = (sent: unknown) => sent === undefined || sent === null || sent === '';
 
-/** What typed clients leave out of an object, Go's `omitempty` for one. */
+/** What typed clients leave out of an object, for example because of Go's `omitempty`. */
 const isEmpty = (shown: unknown) =>
   isNone(shown) || shown === false || shown === 0 || (Array.isArray(shown) && shown.length === 0);
 
 /**
- * Whether a client has sent what is shown. Typed clients write it in their own way: null may be "", what is empty may be
- * missing, and a time may have another number of digits or another offset. Links name the server as the request did
- * that read them, so that only their path says what they lead to.
- * @param name of the member that has it
+ * Whether a client has sent what is shown. Typed clients write values in their own way: they may send "" for null,
+ * leave out empty values, and write times with other digits or another offset. A link has the host of the request that
+ * read it, so only its path is compared.
+ * @param name of the member with this value
  */
 export function isSame(sent: unknown, shown: unknown, name?: PropertyKey): boolean {
   if (shown === null || shown === undefined) return isNone(sent);
@@ -149,7 +149,7 @@ export function isSame(sent: unknown, shown: unknown, name?: PropertyKey): boole
   return [...names].every((inner) => isSame(memberOf(sent, inner), memberOf(shown, inner), inner));
 }
 
-/** Of a link, its path; anything else as it is. */
+/** The path of a link; any other value unchanged. */
 const pathOf = (value: unknown) =>
   typeof value === 'string' ? (/^(?:https?:\/\/[^/?#]+)?(\/.*)$/.exec(value)?.[1] ?? value) : value;
 

@@ -8,8 +8,8 @@ import { parseJson } from './json-body.ts';
 /** @param limit maximum size of a body in bytes */
 export function readBodies(app: FastifyInstance, limit: number, bytes: Pick<BytesInFlight, 'ofAddress'>): void {
   const unreadable = new WeakMap<FastifyRequest, Error>();
-  // Not thrown by the parser: Fastify would close the connection, and a client that is still sending would see a broken
-  // pipe instead of the response.
+  // The parser must not throw it: Fastify would close the connection, and a client that is still sending would see a
+  // broken pipe instead of the response.
   app.addHook('preValidation', (request, _reply, done) => done(unreadable.get(request)));
   app.removeAllContentTypeParsers();
   // Some clients give an empty body the type of a form.
@@ -39,11 +39,11 @@ async function readEmpty(request: FastifyRequest, _limit: number, charge: Charge
   await readBytes(request, 0, charge, unsupportedMediaType);
 }
 
-/** The cost of a piece of a body beside its bytes: a body that is sent in single bytes has very many pieces. */
+/** Overhead of each piece of a body: a body that is sent byte by byte has very many pieces. */
 const BYTES_PER_PIECE = 512;
 
 /**
- * The body as it was sent. Not by Fastify's reader, which does not charge what it holds.
+ * Reads the raw body. Fastify's own reader does not charge what it holds.
  * @throws what `tooLong` makes or `charge` throws, INVALID_REQUEST, RequestAborted
  */
 function readBytes(

@@ -24,7 +24,7 @@ export function header({ headers }: Pick<FastifyRequest, 'headers'>, name: strin
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** @throws INVALID_REQUEST for any other version than ours */
+/** @throws INVALID_REQUEST for any version other than ours */
 export function checkVersion(request: Pick<FastifyRequest, 'headers'>): void {
   const version = header(request, SERVICE_VERSION_HEADER);
   if (version !== undefined && version !== SERVICE_VERSION) {

@@ -32,7 +32,7 @@ export interface RouteOptions {
   shares: PoolShares;
   rateLimiter: RateLimiter;
   bytes: BytesInFlight;
-  /** What `uri` members of the response to this request start with. */
+  /** Prefix of `uri` members in the response to this request. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
 }
 
@@ -63,7 +63,7 @@ function addRoute(
   const condition = conditionOf(operation);
   const parameters = Object.entries<PathParameter>(operation.params);
 
-  /** Runs before the body is read, so that the service reads nothing of clients without a key. */
+  /** Runs before the body is read, so that the service reads nothing from clients without a key. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
     const { fingerprint, caller } = credentialsOf(header(request, 'authorization'));
@@ -96,23 +96,26 @@ function addRoute(
     };
   }
 
-  /** Handles few requests of a key and its owner at once: large responses are in memory before they count as in flight. */
+  /**
+   * Limits how many requests of a key and its owner run at once: a large response is in memory before it counts as in
+   * flight.
+   */
   async function handle(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<unknown> {
     const { keyId = '', id = '' } = request.caller ?? {};
     let release = await acquirePermits(shares, keyId, id);
-    const checkAwaited = () => {
+    const throwIfAborted = () => {
       if (reply.sent || request.charge?.isOver) throw new RequestAborted();
     };
     const withoutPermit: Call['withoutPermit'] = async (work) => {
       release();
       release = () => undefined;
-      const result = await work(checkAwaited);
+      const result = await work(throwIfAborted);
       release = await acquirePermits(shares, keyId, id);
-      checkAwaited();
+      throwIfAborted();
       return result;
     };
     try {
-      checkAwaited();
+      throwIfAborted();
       // Other requests may have used up the room while this one waited.
       request.charge?.check();
       const result = await operation.handle(read(request, withoutPermit), api);

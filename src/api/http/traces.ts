@@ -4,7 +4,7 @@ import type { Tracing } from '../../tracing/tracing.ts';
 import { ABORTED, PROBES } from './access-log.ts';
 import { pathOf } from './unknown-routes.ts';
 
-/** To be called before all other hooks are added: their work belongs to the span. */
+/** Call this before adding any other hook: their work belongs to the span. */
 export function addTraces(app: FastifyInstance, tracing: Tracing): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { url, config } = request.routeOptions;

@@ -25,7 +25,7 @@ interface Taken<T extends z.ZodType> {
 export interface BodyOf<T extends z.ZodType> {
   schema: T;
   readOnly: ReadOnlyMembers;
-  /** Nothing is stored yet: read-only members must be none. */
+  /** Nothing is stored yet: read-only members must be empty. */
   creates: boolean;
 }
 
@@ -66,7 +66,7 @@ function withoutParams(body: unknown, params: Readonly<Record<string, string>>):
   return Object.fromEntries(members);
 }
 
-/** By the member that is set: the member that was sent in its place, and the reason if that is bad as a whole. */
+/** By the member that is set: the member sent in its place, and the reason to give if that is invalid as a whole. */
 type StandIns = ReadonlyMap<string, { name: string; reason: string }>;
 
 /** Adds the members that others stand for. */
@@ -197,8 +197,8 @@ function typeProblem(expected: string, input: unknown): string {
 
 function valueProblem(values: readonly unknown[], input: unknown): string {
   if (input === undefined) return 'is required';
-  const said = values.map((value) => JSON.stringify(value));
-  const choices = [said.slice(0, -1).join(', '), ...said.slice(-1)].filter(Boolean).join(' or ');
+  const quoted = values.map((value) => JSON.stringify(value));
+  const choices = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter(Boolean).join(' or ');
   return values.some((value) => typeof value === typeof input)
     ? `must be ${choices}`
     : `must be ${choices}, not ${kindOf(input)}`;

@@ -47,7 +47,7 @@ export function errorResponses(paths: Json): Json {
   return Object.fromEntries(Object.entries(all).filter(([name]) => used.includes(`"${ref('responses', name).$ref}"`)));
 }
 
-/** On every response to a counted request: one with a valid key, or one too many. */
+/** On every response to a counted request: one with a valid key, or one over the limit. */
 export const RATE_LIMIT_HEADERS = {
   'RateLimit-Limit': ref('headers', 'RateLimitLimit'),
   'RateLimit-Remaining': ref('headers', 'RateLimitRemaining'),

@@ -155,7 +155,7 @@ function queryParameters(query: z.ZodType | undefined): Json[] {
     name,
     in: 'query',
     ...QUERY[name],
-    // Counts as not sent.
+    // An empty value counts as absent.
     allowEmptyValue: true,
     schema,
     ...QUERY_SCHEMA[name],
@@ -163,10 +163,10 @@ function queryParameters(query: z.ZodType | undefined): Json[] {
 }
 
 const QUERY: Record<string, Json> = {
-  limit: { description: 'Most items on the page.' },
+  limit: { description: 'Maximum number of items on the page.' },
   before_id: { description: 'Start the page after the resource with this id, which may have been deleted.' },
 };
-/** A query is text, of which the schema can only give the pattern; to readers it is a number. */
+/** The schema of a query parameter knows only the pattern of its text; readers should see a number. */
 const QUERY_SCHEMA: Record<string, Json> = {
   limit: { schema: { type: 'integer', minimum: 1, maximum: 100, default: 100 } },
 };

@@ -1,4 +1,4 @@
-/** The OpenAPI document, and a reference to browse that needs no other host. Strangers may ask for both, within a limit. */
+/** Serves the OpenAPI document, and a browsable reference that loads nothing from other hosts. Neither needs a key. */
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ import type { Json } from './schemas.ts';
 
 const require = createRequire(import.meta.url);
 
-/** A form of the document, with a tag of its own (RFC 9110, section 8.8.3.3). */
+/** One encoding of the document, with its own tag (RFC 9110, section 8.8.3.3). */
 interface Representation {
   bytes: Buffer;
   tag: string;
@@ -70,7 +70,7 @@ const titleOf = (document: Json) => z.object({ info: z.object({ title: z.string(
 
 export async function addDocs(app: FastifyInstance, document: Json, rateLimiter: RateLimiter): Promise<void> {
   const json = formatted(Buffer.from(JSON.stringify(document)), 'application/json; charset=utf-8');
-  // Not at the start: it takes a while and is rarely requested.
+  // Made on the first request: it takes a while and is rarely requested.
   let yaml: Format | undefined;
   const inYaml = () => {
     yaml ??= formatted(Buffer.from(stringify(document, { aliasDuplicateObjects: false })), 'application/yaml');
@@ -81,7 +81,7 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
     const config = { documentedPath: '/openapi.json' };
     scope.get('/openapi.json', { config }, async (request, reply) => sendDocument(json, request, reply));
     const fileOf = filesOf(join(dirname(require.resolve('@fastify/swagger-ui')), 'static'));
-    // In place of the plugin's own answers, which are made anew each time. The page asks for the first.
+    // Replaces the plugin's own responses, which are made anew each time. The page requests the first.
     scope.addHook('onRequest', async (request, reply) => {
       const { url } = request.routeOptions;
       if (url === '/docs/json') return sendDocument(json, request, reply);
@@ -89,7 +89,7 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
       const file = url === FILES ? await fileOf(nameOf.parse(request.params)['*']) : undefined;
       if (file) return sendDocument(file, request, reply);
     });
-    // Its types know OpenAPI up to 3.0; it hands the document on without reading it.
+    // The types of the plugin know OpenAPI up to 3.0, but it passes the document on without reading it.
     const specification = { document } as unknown as StaticDocumentSpec;
     await scope.register(swagger, { mode: 'static', specification });
     await scope.register(swaggerUi, {
@@ -101,7 +101,7 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
   });
 }
 
-/** The route of the files of the page. */
+/** The route of the page's files. */
 const FILES = '/docs/static/*';
 
 const nameOf = z.object({ '*': z.string() });
@@ -113,8 +113,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The files of the page, by name; each is read when it is first asked for, and kept. The plugin opens one for each
- * request, until the answer is read: clients that do not read would use up the descriptors.
+ * The page's files, by name. Each is read on the first request and kept. The plugin would keep a file open for each
+ * request until its response is read, so clients that do not read would use up the descriptors.
  */
 function filesOf(folder: string): (name: string) => Promise<Format> | undefined {
   const names = new Set(readdirSync(folder).filter((name) => extname(name) in TYPES));
@@ -124,7 +124,7 @@ function filesOf(folder: string): (name: string) => Promise<Format> | undefined 
     let file = read.get(name);
     if (!file) {
       file = readFile(join(folder, name)).then((bytes) => formatted(bytes, TYPES[extname(name)] ?? ''));
-      // No descriptor, for one: another request may have more luck.
+      // The next request tries again: the process may have been out of descriptors.
       file.catch(() => read.delete(name));
       read.set(name, file);
     }

@@ -1,4 +1,4 @@
-/** From zod to the schemas of the OpenAPI document: each body once, under its name. */
+/** Turns zod schemas into those of the OpenAPI document: each body once, under its name. */
 import { z } from 'zod';
 import { errorBody } from '../../resources/definition/errors.ts';
 import type { Operation } from '../http/operation.ts';
@@ -20,14 +20,14 @@ export function nameOf(schema: z.ZodType): string {
   return id;
 }
 
-/** All bodies that operations take and give. */
+/** All bodies that operations accept and return. */
 export function components(operations: readonly Operation[]): Json {
   const bodies = operations.flatMap(({ body }) => (body ? [body] : []));
   const views = operations.flatMap(({ success }) => (success.schema ? [success.schema] : []));
   return { ...jsonSchemas(bodies, 'input'), ...jsonSchemas([...views, errorBody], 'output') };
 }
 
-/** zod drops the examples of a transformed schema, since they might be of its output. Ours fit input and output. */
+/** zod drops the examples of a transformed schema, since they might be of its output. Ours fit both. */
 function keepExamples({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: Json }): void {
   const examples = z.globalRegistry.get(zodSchema)?.examples;
   if (examples !== undefined && jsonSchema.$ref === undefined) jsonSchema.examples = examples;
@@ -43,7 +43,7 @@ function unfold(key: string, value: unknown): unknown {
   return { ...rest, ...own };
 }
 
-/** What zod says of the value of a nullable property belongs to the property. */
+/** Moves the description of the value of a nullable property to the property itself. */
 function raiseDescription(value: unknown): unknown {
   const { data } = choice.safeParse(value);
   const [{ description, ...first } = {}, ...others] = data?.anyOf ?? [];
@@ -61,7 +61,7 @@ function jsonSchemas(schemas: readonly z.ZodType[], io: 'input' | 'output'): Jso
   const made = registryOutput.parse(
     z.toJSONSchema(registry, { io, uri: (id) => `#/components/schemas/${id}`, override: keepExamples }),
   ).schemas;
-  // What only other schemas refer to, zod puts aside under one name.
+  // zod collects the schemas that only other schemas refer to under one name.
   const { __shared: shared, ...named } = made;
   const all = { ...named, ...z.record(z.string(), z.unknown()).parse(shared?.$defs ?? {}) };
   const text = JSON.stringify(all, (key, value: unknown) => (key === '$schema' || key === '$id' ? undefined : value));

@@ -16,9 +16,9 @@ const REGISTER = `
   insert into encryption_keys (id, proof, created_at) values ($1, $2, $3) on conflict do nothing`;
 
 /**
- * The secrets of a database. Throws BadEncryptionKey when it holds some under a key that is missing, or that differs from
- * the one of that id: better no start than a service that cannot read what it keeps.
- * @param source where the keys are from, for people
+ * Opens the secrets of a database. Throws BadEncryptionKey if the keyring lacks a key that the database uses, or has
+ * another key under its id: a service that cannot read its secrets must not start.
+ * @param source where the keys come from, for the message
  */
 export function openSecrets(db: Database, keys: Keyring | undefined, source = 'ENCRYPTION_KEY'): Promise<Secrets> {
   const secrets = createSecrets(keys);
@@ -52,15 +52,15 @@ function check(
 }
 
 /**
- * The key in a file that only its owner can read, made when it is not there: for a service whose database is made on
- * the spot, too. Processes that start at the same moment get the same key.
+ * Reads the key from a file that only its owner can read, and creates the file if it is missing: for a service that
+ * also creates its own database. Processes that start at the same moment get the same key.
  */
 export async function keyFromFile(file: string): Promise<Keyring> {
-  const isThere = await access(file).then(
+  const exists = await access(file).then(
     () => true,
     () => false,
   );
-  if (!isThere) await make(file);
+  if (!exists) await make(file);
   const parsed = parseKeyring((await readFile(file, 'utf8')).trim());
   if ('reason' in parsed) throw new BadEncryptionKey(`${file}: ${parsed.reason}`);
   return parsed.keys;
@@ -69,11 +69,11 @@ export async function keyFromFile(file: string): Promise<Keyring> {
 async function make(file: string): Promise<void> {
   const fresh = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   const key = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
-  // On the disk before anything is sealed with it, which a crash of the machine must not leave behind alone.
+  // Flushed to disk before anything is sealed with it: a crash of the machine must not lose the key of sealed secrets.
   await writeFile(fresh, key, { mode: 0o600, flag: 'wx', flush: true });
   try {
     await chmod(fresh, 0o600);
-    // Unlike a rename, a link leaves alone what another process has made in the meantime.
+    // Unlike a rename, a link does not replace a file that another process has created in the meantime.
     await link(fresh, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
@@ -93,8 +93,8 @@ export interface SealedColumn {
 const BATCH = 100;
 
 /**
- * Seals everything under the first key, after which the others may go; returns how many secrets of each table were
- * sealed anew. Safe beside running servers, once all of them have this keyring; may be interrupted and run again.
+ * Seals everything under the first key, so that the others can be removed. Returns how many secrets of each table were
+ * resealed. Safe while servers run, once all of them have this keyring; may be interrupted and run again.
  */
 export async function rotateEncryption(
   db: Database,

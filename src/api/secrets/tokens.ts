@@ -14,8 +14,8 @@ export function newToken(prefix: string): string {
 }
 
 /**
- * What is stored of a token, as PostgreSQL reads a bytea. Tokens have 256 random bits, so a plain hash cannot be
- * searched backwards. As text, since Node takes three times as long to make a Buffer of it.
+ * The stored hash of a token, as PostgreSQL writes a bytea. Tokens have 256 random bits, so a plain hash cannot be
+ * reversed by search. As text, since a Buffer takes Node three times as long.
  */
 export function tokenHash(token: string): string {
   return `\\x${hash('sha256', token, 'hex')}`;

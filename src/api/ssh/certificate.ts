@@ -1,4 +1,4 @@
-/** SSH host certificates, as OpenSSH's PROTOCOL.certkeys has them. */
+/** SSH host certificates, as OpenSSH's PROTOCOL.certkeys defines them. */
 import { type KeyObject, randomBytes, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import { CURVES, type EllipticCurve } from '../../resources/formats/ssh-public-key.ts';
@@ -34,7 +34,7 @@ export async function signHostCertificate(wanted: HostCertificate, authority: Ke
     string(Buffer.concat(wanted.principals.map((principal) => string(principal)))),
     uint64(wanted.validAfter),
     uint64(wanted.validBefore),
-    // Critical options, extensions and what is reserved: host certificates have none.
+    // Critical options, extensions and the reserved field: host certificates have none.
     NONE,
     NONE,
     NONE,
@@ -55,7 +55,7 @@ const signAsync = promisify(sign);
 async function signature(body: Buffer, authority: KeyObject): Promise<Buffer> {
   const { algorithm, curve } = sshPublicOf(authority);
   if (curve) return Buffer.concat([string(algorithm), string(await ecdsa(body, authority, curve))]);
-  // With SHA-1, which the name "ssh-rsa" means, OpenSSH refuses a signature (RFC 8332, section 3).
+  // OpenSSH refuses signatures with SHA-1, which the name "ssh-rsa" stands for (RFC 8332, section 3).
   const [name, hash] = algorithm === 'ssh-rsa' ? ['rsa-sha2-512', 'sha512'] : [algorithm, undefined];
   return Buffer.concat([string(name), string(await signAsync(hash, body, authority))]);
 }

@@ -6,21 +6,21 @@ import { CURVES, type EllipticCurve, ellipticCurve, type SshKeyType } from '../.
 import { mpint, string } from '../../resources/formats/ssh-wire.ts';
 import { RSA_BITS } from '../../resources/ssh-certificate-authority.ts';
 import { overloaded } from '../errors/errors.ts';
-import { fewAtOnce } from './few-at-once.ts';
+import { limitConcurrency } from './limit-concurrency.ts';
 
 const generate = promisify(generateKeyPair);
 
 /**
- * Generating an RSA key occupies one of the few libuv threads of this process for seconds, so only few are generated at
- * once, and only few requests may wait.
+ * Generating an RSA key occupies one of the few libuv threads of this process for seconds, so only a few are generated
+ * at once, and only a few requests may wait.
  */
-const generateRsa = fewAtOnce(() => generate('rsa', { modulusLength: RSA_BITS }), {
+const generateRsa = limitConcurrency(() => generate('rsa', { modulusLength: RSA_BITS }), {
   running: 2,
   waiting: 8,
   refusal: () => overloaded('Too many keys are being generated; try again.'),
 });
 
-/** A new private key. Throws UNAVAILABLE while too many are being made. */
+/** A new private key. Throws UNAVAILABLE while too many are being generated. */
 export async function generatePrivateKey(type: SshKeyType, curve: EllipticCurve | null): Promise<KeyObject> {
   if (type === 'ed25519') return (await generate('ed25519')).privateKey;
   if (type === 'rsa') return (await generateRsa()).privateKey;

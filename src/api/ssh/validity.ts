@@ -8,7 +8,7 @@ export interface Asked {
   valid_until?: string | null | undefined;
 }
 
-/** Fills in what was left open: from now on, for a year. RFC 3339, in whole seconds. */
+/** Fills in missing ends: valid from now, for a year. RFC 3339, in whole seconds. */
 export function validityOf(
   { valid_after, valid_until }: Asked,
   now: number,
@@ -17,7 +17,7 @@ export function validityOf(
   const until = valid_until == null ? yearAfter(new Date(Math.max(from.getTime(), now))) : new Date(valid_until);
   if (until.getUTCFullYear() > 9999) return { reason: 'would be after the year 9999; give an earlier one' };
   if (until <= from) {
-    // Without the current time: the operator shows the reason, which must be the same at every attempt.
+    // The reason leaves out the current time: the operator shows it, so it must be the same at every attempt.
     if (valid_after == null) return { reason: 'must be in the future' };
     const fixed = 'must be after valid_after';
     return { reason: `${fixed}, which is ${showSecond(from.toISOString())}`, fixed };

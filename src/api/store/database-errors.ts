@@ -1,4 +1,4 @@
-/** What a failed statement means: a broken rule of the schema, a database that is not there, or a bug. */
+/** What a failed statement means: a broken rule of the schema, an unavailable database, or a bug. */
 import { z } from 'zod';
 
 const failure = z.object({
@@ -12,12 +12,12 @@ const failure = z.object({
 const UNIQUE_VIOLATION = '23505';
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** Chosen as a deadlock's victim, or not serialisable: the same transaction may well succeed now. */
+/** A deadlock or a serialisation failure: the same transaction may well succeed when run again. */
 const RETRY = new Set(['40001', '40P01']);
 
 /**
- * Conditions that pass by themselves, by the names of PostgreSQL (Appendix A of its manual). Of classes 08, 53 and 57 also
- * those that have no line here, under the name of their class.
+ * Transient conditions, under the names of PostgreSQL (Appendix A of its manual). Other codes of classes 08, 53 and 57
+ * go under the name of their class.
  */
 const CONDITIONS: ReadonlyMap<string, string> = new Map([
   ['08', 'connection_exception'],
@@ -35,7 +35,7 @@ const CONDITIONS: ReadonlyMap<string, string> = new Map([
   ['53400', 'configuration_limit_exceeded'],
   ['55P03', 'lock_not_available'],
   ['57', 'operator_intervention'],
-  ['57014', 'query_canceled'], // by the statement timeout, for one
+  ['57014', 'query_canceled'], // for example by the statement timeout
   ['57P01', 'admin_shutdown'],
   ['57P02', 'crash_shutdown'],
   ['57P03', 'cannot_connect_now'],
@@ -43,7 +43,7 @@ const CONDITIONS: ReadonlyMap<string, string> = new Map([
   ['57P05', 'idle_session_timeout'],
 ]);
 
-/** Of the connection to the database, by the name of the operating system. */
+/** Errors of the connection to the database, by the codes of the operating system. */
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -61,17 +61,17 @@ const UNREACHABLE = new Set([
   'ENETDOWN',
   'EHOSTDOWN',
   'EAI_FAIL', // the name service is out of order
-  'EPROTO', // what answers does not speak TLS
+  'EPROTO', // the other side does not speak TLS
 ]);
 
-/** The driver reports these without a code; those about SSL also of a server, or a proxy before it, that is starting. */
+/** The driver reports these without a code. A starting server, or a proxy in front of it, causes those about SSL. */
 const TRANSIENT_MESSAGE =
   /connection terminated|not queryable|query read timeout|cannot use a pool after|^timeout expired$|error establishing an SSL connection|does not support SSL/i;
 
-/** What the pool says when all connections were in use for too long; of one that it cannot open, it says something else. */
-const WAITED_IN_VAIN = /timeout exceeded when trying to connect/i;
+/** The pool's error when all connections stay in use for too long; one that cannot be opened has another error. */
+const POOL_TIMEOUT = /timeout exceeded when trying to connect/i;
 
-/** The condition of a request that got no connection because others had them all. */
+/** The condition of a request that got no connection because all were in use. */
 export const POOL_EXHAUSTED = 'pool_exhausted';
 
 export function mustRetry(error: unknown): boolean {
@@ -88,7 +88,7 @@ export function transientCondition(error: unknown): string | undefined {
   const { code, message } = read(error);
   if (code !== undefined) return CONDITIONS.get(code) ?? CONDITIONS.get(code.slice(0, 2)) ?? unreachable(code);
   if (message === undefined) return undefined;
-  if (WAITED_IN_VAIN.test(message)) return POOL_EXHAUSTED;
+  if (POOL_TIMEOUT.test(message)) return POOL_EXHAUSTED;
   return TRANSIENT_MESSAGE.test(message) ? 'connection_lost' : undefined;
 }
 
@@ -112,6 +112,6 @@ export function violation(error: unknown): Violation | undefined {
 
 function read(error: unknown): z.output<typeof failure> {
   if (!(error instanceof Error)) return {};
-  // Postgres omits what does not apply as undefined; anything else than text is not its error.
+  // Postgres leaves out what does not apply. An error with anything but text is not from Postgres.
   return failure.catch({}).parse({ ...error, message: error.message });
 }

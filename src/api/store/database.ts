@@ -8,7 +8,7 @@ import { type ResultRow, type Shapes, type Statement, StatementRun } from './sta
 
 export type DatabaseOptions = PoolOptions;
 
-/** What runs statements: the pool (each is a transaction of its own) or a transaction. */
+/** Runs statements: the pool (each in its own transaction) or one transaction. */
 export interface Executor {
   query(statement: Statement): Promise<ResultRow[]>;
 }
@@ -19,7 +19,7 @@ export interface Database extends Executor {
    * again, up to three times, when Postgres chose it as the victim of a deadlock; so it must do nothing but queries.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
-  /** Most connections at once. */
+  /** Maximum number of connections. */
   readonly poolSize: number;
   /** Connections: open, idle, and requests waiting for one. */
   usage(): { total: number; idle: number; waiting: number };
@@ -73,8 +73,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
     };
     try {
-      // Not sent together with the first statement (pipelined), which would save a round trip: if BEGIN alone failed, as
-      // it can in a database that was frozen, that statement would be a transaction of its own.
+      // Sending BEGIN together with the first statement (pipelined) would save a round trip. But if BEGIN alone failed,
+      // as it can in a database that was frozen, that statement would be a transaction of its own.
       await execute(BEGIN);
       const result = await work({ query: async (statement) => (await execute(statement)).rows });
       const { command } = await execute(COMMIT);
@@ -121,7 +121,7 @@ interface Result {
 
 /** After these errors a connection would keep refusing the statement, while a new connection may accept it. */
 const SPOILS = new Set([
-  '0A000', // what a prepared statement returns has changed
+  '0A000', // the columns of a prepared statement have changed
   '25006', // read-only: the primary has become a standby
   '26000', // the server has forgotten a prepared statement
 ]);

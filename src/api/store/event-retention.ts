@@ -1,6 +1,6 @@
 /**
- * Deletes events that have been kept for long enough: since their delivery or, if their type is to be delivered nowhere,
- * since they occurred. One that waits for its delivery is kept longer, but not forever.
+ * Deletes old events. Their age counts from their delivery or, if no subscription delivers their type, from when they
+ * occurred. An event that waits for its delivery is kept longer, but not forever.
  */
 import { z } from 'zod';
 import { firstIdAt } from '../../resources/definition/id.ts';
@@ -12,7 +12,7 @@ import type { Statement } from './statement.ts';
 /** Events that one statement looks at: few enough not to make others wait. */
 const BATCH = 1000;
 
-/** How much longer an event is kept that waits for its delivery: a destination that is down for weeks loses nothing. */
+/** How many times longer an undelivered event is kept: a destination that is down for weeks loses nothing. */
 const UNDELIVERED_FACTOR = 3;
 
 export interface Retention {
@@ -27,8 +27,8 @@ export interface Retention {
 const page = z.object({ last: z.string().nullable(), deleted: z.number() });
 
 /**
- * Returns how many events it has deleted. Of several processes, one does the work: as the others find the lock taken, they
- * stop. Walks over the ids, which sort by time; an index for this would cost every write of the API.
+ * Returns the number of deleted events. Of several processes, one does the work; the others find the lock taken and
+ * stop. Walks over the ids, which sort by time: an index for this would slow down every write of the API.
  */
 export async function pruneEvents(db: Database, retention: Retention): Promise<number> {
   const { keptMs, now = await databaseTime(db), batch = BATCH, signal } = retention;
@@ -64,11 +64,11 @@ interface Batch {
   /** The same for events that wait for their delivery. */
   undeliveredBefore: Date;
   batch: number;
-  /** Those that are delivered somewhere. */
+  /** Types that a subscription delivers. */
   types: readonly string[];
 }
 
-/** Looks at one batch of events, whether or not they can go, so that those that stay never add up in a statement. */
+/** Looks at one batch of events, including those that stay, so that a statement never has to pass over many of them. */
 export function pruning({ after, before, undeliveredBefore, batch, types }: Batch): Statement {
   const values = [after, firstIdAt('ev', before), batch, before.toISOString(), types, undeliveredBefore.toISOString()];
   const text = `

@@ -1,6 +1,6 @@
 /**
  * The advisory locks that the API takes in PostgreSQL. Their numbers are arbitrary; they must differ, and must not change
- * from one release to the next, since servers of both run during an upgrade.
+ * from one release to the next, since both releases run during an upgrade.
  */
 import type { Executor } from './database.ts';
 
@@ -9,9 +9,9 @@ export const LOCKS = {
   migration: 7_211_004_326,
   /** Two admins who demote each other at the same moment must not both succeed. */
   users: 7_211_004_327,
-  /** Processes that start at the same moment must not make up an API key each. */
+  /** Processes that start at the same moment must not each generate an API key. */
   bootstrap: 7_211_004_328,
-  /** Processes that share a database must not all look for events that have been kept long enough. */
+  /** Of the processes that share a database, only one deletes old events. */
   eventRetention: 7_211_004_329,
 } as const;
 
@@ -21,7 +21,10 @@ export const LOCKS = {
  */
 export const HOSTPORT_LOCKS = 1_211_004_328;
 
-/** Likewise of hashes of names of domains: an edge must see the most specific domain that covers it, or be seen by it. */
+/**
+ * The same for hashes of domain names: an edge must see the most specific domain that covers it, or the creation of
+ * that domain must see the edge.
+ */
 export const COVERING_LOCKS = 1_211_004_329;
 
 /** Waits for a lock, which the transaction then holds until it ends. */

@@ -18,12 +18,12 @@ export interface Migration {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Every statement that comes after ours waits for the table as long as ours does, even one that only reads. */
+/** While our statement waits for a table, every later statement on it waits as well, even one that only reads. */
 const LOCK_TIMEOUT_MS = 2_000;
 const PAUSE = { firstMs: 500, longestMs: 5_000 };
 
-/** A server drops the session of a machine that is gone, and the lock with it, after a minute; its own default is hours. */
-const DROP_THE_GONE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3';
+/** Makes the server drop the session of a dead machine, and its lock, after a minute; the default is hours. */
+const TCP_KEEPALIVE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3';
 
 const FOLDER = join(import.meta.dirname, 'migrations');
 
@@ -54,7 +54,7 @@ export async function migrate(
   const wanted = available ?? (await migrations());
   const client = await connect(url);
   try {
-    await client.query(DROP_THE_GONE);
+    await client.query(TCP_KEEPALIVE);
     const { rows: tried } = await client.query('select pg_try_advisory_lock($1) as locked', [LOCKS.migration]);
     if (tried[0]?.locked !== true) {
       onWait();
@@ -101,13 +101,13 @@ async function connect(url: string): Promise<pg.Client> {
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
   });
-  // What waits for an answer fails anyway; without a listener a connection that breaks would end the process.
+  // A query that waits for its result fails anyway. Without this listener, a broken connection would end the process.
   client.on('error', () => {});
   await client.connect();
   return client;
 }
 
-/** Tries again while the lock timeout ends it. */
+/** Applies one migration. Retries it while it runs into the lock timeout. */
 async function apply(client: pg.Client, migration: Migration, onWait: () => void): Promise<void> {
   for (let failures = 1; ; failures++) {
     try {

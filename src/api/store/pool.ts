@@ -3,7 +3,7 @@ import pg from 'pg';
 
 export interface PoolOptions {
   url: string;
-  /** Most connections at once. */
+  /** Maximum number of connections. */
   poolSize: number;
   /** Milliseconds that one statement may take on the server. */
   statementTimeoutMs: number;

@@ -22,7 +22,7 @@ export interface PageQuery {
   /** Only rows with a smaller id: what comes after it in the list. */
   before?: string | undefined;
   limit: number;
-  /** How large the rows may be together, as they are stored; there is always one, however large. Default: no limit. */
+  /** Maximum size of all rows together, as stored. The first row is returned however large it is. Default: no limit. */
   maxBytes?: number;
   /** Only rows with these values in these columns. */
   only?: Readonly<Record<string, string>>;
@@ -37,32 +37,32 @@ export interface Page {
 export interface Repository {
   get(db: Executor, id: string): Promise<Row | undefined>;
   /**
-   * The row, locked until the transaction ends, to be changed. Others may begin to refer to it meanwhile: those who do
-   * need not queue, and so could keep a lock that excludes them waiting forever.
+   * The row, locked for a change until the transaction ends. Other transactions may add references to it meanwhile:
+   * they do not queue, so a lock that excluded them might wait forever.
    */
   lock(tx: Executor, id: string): Promise<Row | undefined>;
-  /** Likewise, to be deleted: nobody begins to refer to it. */
+  /** The same for a deletion: no transaction can add a reference to it. */
   lockToRemove(tx: Executor, id: string): Promise<Row | undefined>;
   /** Newest first. */
   page(db: Executor, query: PageQuery): Promise<Page>;
-  /** All rows with this value in one column, by id; or so many of them, after an id. */
+  /** All rows with this value in one column, in order of id. With `part`, at most `limit` of them, after an id. */
   where(db: Executor, column: string, value: string, part?: { after: string; limit: number }): Promise<Row[]>;
   insert(db: Executor, row: Row, event: OutboxEvent): Promise<void>;
   /** Writes all fields of a locked row; returns its new revision. */
   update(tx: Executor, row: Row, event: OutboxEvent): Promise<number>;
   /** Deletes a locked row, and the records of the idempotency keys that made it. */
   remove(tx: Executor, id: string, event: OutboxEvent): Promise<void>;
-  /** Parts of a resource, whose own event tells of them. */
+  /** For parts of a resource, whose own event reports them. */
   insertMany(tx: Executor, rows: readonly Row[]): Promise<void>;
-  /** Likewise. */
+  /** For parts of a resource, whose own event reports them. */
   updateMany(tx: Executor, rows: readonly Row[]): Promise<void>;
-  /** @param events none for parts of a resource, whose own event tells of them */
+  /** @param events none for parts of a resource, whose own event reports them */
   removeMany(tx: Executor, ids: readonly string[], events?: readonly OutboxEvent[]): Promise<void>;
 }
 
 /** Sorts before every id. */
 export const FIRST = '';
-/** Sorts behind every id. */
+/** Sorts after every id. */
 const LAST = '~';
 
 /** @param hidden columns that no response shows, such as the hash of a token; written once, by `insert` */
@@ -115,8 +115,8 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   );
 
   /**
-   * By rows of (scope, id), never by `scope = $2 order by id`: that one Postgres may answer by walking the ids of
-   * everybody, newest first, until enough are of this scope, which for somebody with few rows is the whole table.
+   * Compares rows of (scope, id). With `scope = $2 order by id`, Postgres may walk all ids, newest first, until enough
+   * of them are in the scope: for an owner with few rows, that is the whole table.
    */
   const pages = new Map<string, (...values: unknown[]) => Statement>();
   function page({ before = LAST, limit, only = {} }: PageQuery): Statement {

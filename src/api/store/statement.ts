@@ -7,15 +7,15 @@ export interface Statement {
   text: string;
   values: unknown[];
   /**
-   * Whether to keep a row of that many bytes, asked for each in turn. What is not kept goes as it comes, so that a result
-   * never is in memory as a whole.
+   * Whether to keep a row of this many bytes; called for each row in turn. Other rows are dropped as they arrive, so
+   * that a large result is never in memory as a whole.
    */
   keeps?: (bytes: number) => boolean;
 }
 
 export type ResultRow = Record<string, unknown>;
 
-/** What pg tells about a column, of which there is more. */
+/** The part of pg's description of a column that is used here. */
 type Column = Pick<pg.FieldDef, 'name' | 'dataTypeID'>;
 
 /** How the rows of a statement become objects. */
@@ -29,9 +29,9 @@ interface Shape {
 export type Shapes = Map<string, Shape>;
 
 /**
- * Reads rows with what is known from the last time. By itself pg works out anew for every execution how its columns are
- * to be read, and copies a statement that is given as an object by its property descriptors (`normalizeQueryConfig`);
- * each takes longer than to write the messages of a query.
+ * Reads rows with the parsers of the previous execution. pg itself would find the parser of each column again on every
+ * execution, and would copy a statement given as an object by its property descriptors (`normalizeQueryConfig`). Each
+ * takes longer than writing the messages of a query.
  */
 export class StatementRun extends pg.Query {
   declare readonly text: string;
@@ -111,7 +111,10 @@ function parserOf(oid: number): (text: string) => unknown {
   return pg.types.getTypeParser(oid, 'text');
 }
 
-/** `2026-11-21 10:40:00.9+00` as the API shows it. By hand, since of a list of 100 a Date for each is the larger part. */
+/**
+ * `2026-11-21 10:40:00.9+00` as the API shows it. By hand: in a list of 100, making a Date for each would take most of
+ * the time.
+ */
 function rfc3339(text: string): string {
   if (text.length < 22 || text.length > 29 || !text.endsWith('+00')) return new Date(text).toISOString();
   const milliseconds = text.length === 22 ? '000' : text.slice(20, -3).padEnd(3, '0').slice(0, 3);

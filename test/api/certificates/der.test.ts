@@ -39,9 +39,9 @@ test.each([
   ['a tag alone', '30', 'is truncated'],
   ['less content than its length', '04 02 07', 'is truncated'],
   ['less length than it says', '04 82 01', 'is truncated'],
-  ['an indefinite length', '30 80 00 00', 'has a form that DER has not'],
-  ['a tag of several bytes', '1f 01 00', 'has a form that DER has not'],
-  ['a tag of several bytes for a sequence', '3f 01 00', 'has a form that DER has not'],
+  ['an indefinite length', '30 80 00 00', 'has a form that DER forbids'],
+  ['a tag of several bytes', '1f 01 00', 'has a form that DER forbids'],
+  ['a tag of several bytes for a sequence', '3f 01 00', 'has a form that DER forbids'],
 ])('refused: %s', (_, given, message) => {
   const read = () => firstElement(bytes(given));
   expect(read).toThrow(MalformedDer);

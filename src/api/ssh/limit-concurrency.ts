@@ -1,6 +1,6 @@
 /** Limits how many calls of a function run and wait at the same time. */
 
-export interface Few {
+export interface ConcurrencyLimits {
   readonly running: number;
   readonly waiting: number;
   /** The error if too many are already waiting. */
@@ -8,9 +8,9 @@ export interface Few {
 }
 
 /** Wraps `work`: further calls wait in order, or are refused if too many are waiting. */
-export function fewAtOnce<Result>(
+export function limitConcurrency<Result>(
   work: () => Promise<Result>,
-  { running: mostRunning, waiting: mostWaiting, refusal }: Few,
+  { running: mostRunning, waiting: mostWaiting, refusal }: ConcurrencyLimits,
 ): () => Promise<Result> {
   let running = 0;
   const waiting: (() => void)[] = [];

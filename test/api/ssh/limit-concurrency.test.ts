@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fewAtOnce } from '../../../src/api/ssh/few-at-once.ts';
+import { limitConcurrency } from '../../../src/api/ssh/limit-concurrency.ts';
 
 /** Work that ends when it is told to. */
 function stage(running: number, waiting: number) {
@@ -9,7 +9,7 @@ function stage(running: number, waiting: number) {
     begun.push(one);
     return one.promise;
   };
-  const run = fewAtOnce(work, { running, waiting, refusal: () => new Error('too many') });
+  const run = limitConcurrency(work, { running, waiting, refusal: () => new Error('too many') });
   return { begun, run };
 }
 

@@ -149,7 +149,7 @@ export const operatorSettings = {
   host: {
     env: 'METRICS_HOST',
     flag: '--metrics-host <address>',
-    description: 'address for /metrics, /healthz and /readyz; :: for all, those of IPv4 too',
+    description: 'address for /metrics, /healthz and /readyz; :: for all addresses, IPv4 included',
     default: EVERYWHERE,
     schema: z.string().min(1),
   },

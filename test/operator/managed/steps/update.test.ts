@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { Blocked, StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
 import { ensureUpToDate } from '../../../../src/operator/managed/steps/update.ts';
 import { condition, object } from '../../objects.ts';
-import { manage } from '../managed-under-test.ts';
-import { SERVING, type ThingKind, tokens } from '../things.ts';
+import { manage, SERVING, type ThingKind, tokens } from '../managed-under-test.ts';
 
 const inSync = {
   id: 'thg_1',

@@ -32,17 +32,6 @@ test('what is superseded goes when it is due, however wrong the spec is by now',
 });
 
 test.each([
-  ['that is only observed stays as it is', 'Observe', [1, []]],
-  ['that is managed becomes what is declared', 'Manage', [2, ['thg_1']]],
-])('a resource %s', async (_, managementPolicy, expected) => {
-  const things = new Things('thg_1');
-  const of = object({ spec: { size: 2, managementPolicy } }, { adopt: 'thg_1' });
-  const { reconcile } = await reconciling(of, things);
-  expect((await reconcile()).object.status).toMatchObject({ id: 'thg_1' });
-  expect([things.existing.get('thg_1')?.size, things.updated]).toEqual(expected);
-});
-
-test.each([
   ['that adopts nothing has one created', {}, undefined, 'thg_new1'],
   ['that adopts one has none', { adopt: 'thg_1' }, Blocked, undefined],
 ])('where existing resources may not be adopted, an object %s', async (_, annotations, refusal, expected) => {

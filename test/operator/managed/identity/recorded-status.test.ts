@@ -121,11 +121,7 @@ test.each([
   ['not by another condition', { conditions: [isReady, condition('Synced', 'False'), resolved] }, false],
   ['not without conditions', { conditions: undefined }, false],
   ['not when one is missing', { conditions: [isReady] }, false],
-  [
-    'not by a condition of another generation',
-    { conditions: [isReady, { ...isSynced, observedGeneration: 0 }] },
-    false,
-  ],
+  ['not by an older condition', { conditions: [isReady, { ...isSynced, observedGeneration: 0 }] }, false],
   ['not in another generation', { observedGeneration: 0 }, false],
 ])('an object was in sync %s', (_, more, expected) => {
   const status = { ...good, ...more };

@@ -45,12 +45,7 @@ test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
   ['an object is gone', naming, undefined, ['x']],
   ['an adoption keeps the claim', object({}, { adopt: 'x' }), object({}, { adopt: 'x', externalId: 'x' }), []],
   ['a reconcile confirms it', naming, managing, ['x']],
-  [
-    'an object is finalized, but held by others',
-    deleted(shows('x'), [FINALIZER, 'example.com/hold']),
-    finalized,
-    ['x'],
-  ],
+  ['an object is finalized, but held', deleted(shows('x'), [FINALIZER, 'example.com/hold']), finalized, ['x']],
   ['another resource takes its place', naming, object({}, { externalId: 'y' }), ['x', 'y']],
   ['a replacement begins, which may be given up', managing, replacing, []],
   ['it is in place', replacing, object(shows('x'), superseding), ['y']],
@@ -142,11 +137,7 @@ describe('the claims of a kind', () => {
   test.each<[string, KubeObject, string | undefined]>([
     ['it replaces', object({ ...younger, ...shows('x') }, { retiring: retiring('x') }), 'young'],
     ['it has replaced', object({ ...younger, status: superseded }, superseding), 'young'],
-    [
-      'it replaced before it only observed',
-      object({ ...younger, status: superseded, ...observing }, superseding),
-      'young',
-    ],
+    ['an observer has replaced', object({ ...younger, status: superseded, ...observing }, superseding), 'young'],
     ['only its annotations list', object(younger, superseding), undefined],
     ['it has left', object({ ...younger, status: superseded }, { externalId: 'y' }), undefined],
   ])('include or not what %s', (_, young, expected) => {

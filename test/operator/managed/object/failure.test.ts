@@ -8,6 +8,10 @@ import { apiError } from '../managed-under-test.ts';
 const limited = new ApiError({ error_code: 'RATE_LIMITED', status_code: 429, msg: 'm', details: {} }, 7_000);
 const terminating = new KubeError(403, 'Forbidden', 'x', undefined, ['NamespaceTerminating']);
 const request = { request_id: 'r1' };
+const twoFields = apiError('INVALID_REQUEST', { '/acl/0': 'no', '/owner_id': 'does not exist', ...request });
+const ownerField = apiError('PERMISSION_DENIED', { '/owner_id': 'admins' });
+const silent = new ApiUnreachableError('connect 10.0.0.1', { retryAfterMs: 3 });
+const foreign = new ApiUnreachableError('x', { answer: '502 with text/html', status: 502 });
 
 test.each<[string, unknown, string, string?]>([
   ['a stale object', new StaleObject('x'), 'stale KubernetesError', 'x'],
@@ -17,47 +21,17 @@ test.each<[string, unknown, string, string?]>([
   ['a resource that has changed', apiError('PRECONDITION_FAILED'), 'stale Rejected', 'msg of PRECONDITION_FAILED'],
   ['a block', new Blocked('SecretConflict', 'taken'), 'terminal SecretConflict', 'taken'],
   ['a refusal', apiError('CONFLICT', request), 'terminal Rejected', 'msg of CONFLICT'],
-  [
-    'refused fields',
-    apiError('INVALID_REQUEST', { '/acl/0': 'no', '/owner_id': 'does not exist', ...request }),
-    'terminal Rejected',
-    'spec.acl[0]: no; spec.ownerId: does not exist',
-  ],
+  ['refused fields', twoFields, 'terminal Rejected', 'spec.acl[0]: no; spec.ownerId: does not exist'],
   ['a wrong API key', apiError('UNAUTHENTICATED'), 'terminal AccessDenied'],
   ['a lack of rights', apiError('PERMISSION_DENIED'), 'terminal AccessDenied'],
-  [
-    'a field that the key may not set',
-    apiError('PERMISSION_DENIED', { '/owner_id': 'admins' }),
-    'terminal Rejected',
-    'spec.ownerId: admins',
-  ],
+  ['a field that the key may not set', ownerField, 'terminal Rejected', 'spec.ownerId: admins'],
   ['a lack of rights in Kubernetes', new KubeError(403, 'Forbidden', 'may not'), 'terminal KubernetesError', 'may not'],
   ['a contradiction', new Contradiction('says x'), 'transient ApiUnavailable', 'The management API says x; retrying'],
   ['a rate limit', limited, 'transient ApiUnavailable 7000', 'The management API is limiting requests; retrying'],
-  [
-    'an unavailable API',
-    apiError('UNAVAILABLE'),
-    'transient ApiUnavailable',
-    'The management API is failing (UNAVAILABLE: msg of UNAVAILABLE); retrying',
-  ],
-  [
-    'a bug in the API',
-    apiError('INTERNAL_ERROR'),
-    'transient ApiUnavailable',
-    'The management API is failing (INTERNAL_ERROR); retrying',
-  ],
-  [
-    'no response',
-    new ApiUnreachableError('connect 10.0.0.1', { retryAfterMs: 3 }),
-    'transient ApiUnavailable 3',
-    'The management API does not respond; retrying',
-  ],
-  [
-    'a foreign response',
-    new ApiUnreachableError('x', { answer: '502 with text/html', status: 502 }),
-    'transient ApiUnavailable',
-    'The URL of the management API answered 502 with text/html; is that the management API? Retrying',
-  ],
+  ['unavailability', apiError('UNAVAILABLE'), 'transient ApiUnavailable', '(UNAVAILABLE: msg of UNAVAILABLE)'],
+  ['a bug in the API', apiError('INTERNAL_ERROR'), 'transient ApiUnavailable', 'is failing (INTERNAL_ERROR); retrying'],
+  ['no response', silent, 'transient ApiUnavailable 3', 'The management API does not respond; retrying'],
+  ['a foreign response', foreign, 'transient ApiUnavailable', 'answered 502 with text/html; is that the man'],
   ['an error of Kubernetes', new KubeError(500, 'x', 'x', 9), 'transient KubernetesError 9'],
   ['a token that is being replaced', new KubeError(401, 'x', 'x'), 'transient KubernetesError'],
   ['throttling by Kubernetes', new KubeError(429, 'x', 'x'), 'transient KubernetesError'],
@@ -68,5 +42,5 @@ test.each<[string, unknown, string, string?]>([
   const failure: object = classify(error);
   const { kind, reason, retryAfterMs } = failure as Record<string, unknown>;
   expect([kind, reason, retryAfterMs].filter((part) => part !== undefined).join(' ')).toBe(expected);
-  if (message !== undefined) expect(failure).toMatchObject({ message });
+  if (message !== undefined) expect(failure).toMatchObject({ message: expect.stringContaining(message) });
 });

@@ -29,13 +29,7 @@ test.each<[string, KubeObject, object]>([
 
 test.each([
   ['available', available(remote), 'True', 'Available', 'ipp_1 matches the spec'],
-  [
-    'reverted',
-    driftCorrected(remote, 'spec.rules'),
-    'True',
-    'DriftCorrected',
-    'ipp_1 differed from the spec in spec.ru',
-  ],
+  ['reverted', driftCorrected(remote, 'spec.a'), 'True', 'DriftCorrected', 'ipp_1 differed from the spec in spec.a'],
   ['without its token', tokenUnavailable('cr_1', { what: 'token' }), 'False', 'TokenUnavailable', 'rotate-requested'],
   ['observed', observedReady(remote), 'True', 'Available', 'ipp_1 exists'],
   ['observed and equal', observedSynced([]), 'True', 'Observed', 'Only observed'],

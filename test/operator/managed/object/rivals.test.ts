@@ -49,16 +49,8 @@ test.each([
 
 test.each<[string, Circumstances, string | undefined]>([
   ['another object manages it', { others: [manager] }, 'ManagementConflict'],
-  [
-    'it was created for the object',
-    { others: [manager], external: { scope: async () => scopeOf('thg_1') } },
-    undefined,
-  ],
-  [
-    'nobody disputes it: then the API is not asked',
-    { external: { scope: () => Promise.reject(new Error()) } },
-    undefined,
-  ],
+  ['the object created it', { others: [manager], external: { scope: async () => scopeOf('thg_1') } }, undefined],
+  ['nobody disputes it', { external: { scope: () => Promise.reject(new Error('asked')) } }, undefined],
 ])('an object may manage what it claims or not, when %s', async (_, circumstances, reason) => {
   const { managed } = await managing(claimant, circumstances);
   const outcome = mustHaveNoRival(managed).catch((error: object) => error);

@@ -203,33 +203,16 @@ const of = replacing([A, B], { spec: { open: true } });
 const unfinished = object({ status: { conditions: [condition('Ready', 'False')] } }, { createGeneration: '1' });
 const found: Identity = { ...nothing, externalId: 'thg_a', generation: 1 };
 
+const [REST, ALL] = [
+  ['thg_b', 'thg_c'],
+  ['thg_a', 'thg_b', 'thg_c'],
+] as [string[], string[]];
 test.each<[string, typeof deleteRemote, KubeObject, string[], string[], string[]]>([
   ['all, to delete them', deleteRemote, of, [], [], ['Deleted: Deleted thg_a, thg_b, thg_c']],
   ['the superseded ones, to retain one', retainRemote, of, [], ['thg_c'], ['Retained: Retained thg_c']],
-  [
-    'an unfinished one instead of retaining it',
-    retainRemote,
-    unfinished,
-    [],
-    ['thg_b', 'thg_c'],
-    ['Deleted: Deleted thg_a'],
-  ],
-  [
-    'none with a stored token',
-    retainRemote,
-    unfinished,
-    ['thg_a'],
-    ['thg_a', 'thg_b', 'thg_c'],
-    ['Retained: Retained thg_a'],
-  ],
-  [
-    'an unfinished one instead of leaving it',
-    leaveRemote,
-    unfinished,
-    [],
-    ['thg_b', 'thg_c'],
-    ['Deleted: Deleted thg_a'],
-  ],
+  ['an unfinished one, not retained', retainRemote, unfinished, [], REST, ['Deleted: Deleted thg_a']],
+  ['none with a stored token', retainRemote, unfinished, ['thg_a'], ALL, ['Retained: Retained thg_a']],
+  ['an unfinished one, not left', leaveRemote, unfinished, [], REST, ['Deleted: Deleted thg_a']],
   ['the superseded ones, to leave one', leaveRemote, of, [], ['thg_c'], []],
 ])('an object deletes %s', async (_, act, from, held, stays, said) => {
   const { managed, things, events } = await manage(from, { things: all(), kind: tokens(held) });

@@ -100,13 +100,7 @@ describe('a superseded resource', () => {
   test.each<[string, Entry[], Things, object, string[]]>([
     ['the last that fits', [A, B], both(), { externalId: 'thg_b', generation: 3 }, ['thg_a']],
     ['an earlier one, if the last is gone', [A, B], new Things().makeFor('thg_a'), { externalId: 'thg_a' }, ['thg_b']],
-    [
-      'one whose successor was created',
-      [B],
-      new Things().makeFor('thg_b', 'thg_c'),
-      { externalId: 'thg_b' },
-      ['thg_c'],
-    ],
+    ['one with a successor', [B], new Things().makeFor('thg_b', 'thg_c'), { externalId: 'thg_b' }, ['thg_c']],
     ['an adopted one', [A, entry('thg_x', 0)], adopted(), { externalId: 'thg_x', generation: 0 }, ['thg_a']],
   ])('becomes current again: %s', async (_, retiring, things, expected, superseded) => {
     const { managed, spec, identity, events } = await manage(replacing(retiring), { things });

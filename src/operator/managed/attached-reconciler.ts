@@ -1,8 +1,8 @@
 /**
- * The reconcile of kinds whose objects have no resource of their own, but declare the modules of one that they refer to, the
- * owner: an edge or a route. Setting and deleting modules is idempotent, so nothing has to be created exactly once. The
- * owner is recorded in the annotations and in the status before any modules are set: the API does not say who has set a
- * module, so that only these records tell what to delete.
+ * The reconcile of kinds whose objects have no resource of their own. They declare the modules of their owner, the edge or
+ * route that they refer to. Setting and deleting modules is idempotent, so nothing has to be created exactly once. The
+ * owner is recorded in the annotations and the status before any module is set: the API does not record who set a module,
+ * so only these records tell which modules to delete.
  */
 import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
@@ -32,7 +32,7 @@ export class AttachedReconciler {
   /** @throws Blocked, StaleObject, and what the clients of the two APIs throw */
   async reconcile(object: KubeObject): Promise<Outcome> {
     const managed = new ManagedObject(object, this.#access);
-    // Must come before a condition is written.
+    // Must run before any condition is written, since conditions make a status count as present.
     if (!isDeleting(object)) await restoreOwnerShown(managed);
     if (isPaused(object)) return showPaused(managed);
     if (isDeleting(object)) return finalize(managed);
@@ -46,7 +46,7 @@ export class AttachedReconciler {
     await ensureOwnerShown(managed);
     const remote = await existingOwner(managed, ownerId);
     const current = await ensureUpToDate(managed, spec, { remote, isHeld: true });
-    // Once the new owner has the modules, the old one loses them.
+    // The old owner loses the modules only after the new one has them.
     const retirement = await retireSuperseded(managed, new Date());
     await writeStatus(managed, spec, current);
     return managed.outcome(retirement);

@@ -43,20 +43,20 @@ export class ManagedReconciler {
     if (isDeleting(object)) return finalize(managed);
     await ensureIdentity(managed);
     await ensureFinalizer(managed);
-    // Whatever the spec says by now, and however wrong it is.
+    // Before the spec is read, since even an invalid spec must not delay this.
     await retireSuperseded(managed, new Date());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
     requireHandOutGrant(managed.kind.declared, spec, managed.mayHandOutUserRights);
-    // Before anything is said about what it names.
+    // Before any step that could reveal whether the named resource exists.
     if (idToAdopt(managed.object) !== undefined) requireAdoptionGrant(managed);
     await mustHaveNoRival(managed);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);
-    // If there is none, or it has to be replaced, the identity now says what to create.
+    // If no resource can stay, findRemote has recorded in the identity what to create.
     const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
     const current = await ensureUpToDate(managed, spec, remote);
-    // What this reconcile has superseded.
+    // Again, for resources that this reconcile has superseded.
     const retirement = await retireSuperseded(managed, new Date(), current.remote);
     await writeStatus(managed, spec, { ...current, ready: withNote(current.ready, managed.remark) });
     const refresh = managed.kind.refreshAt(current.remote, new Date());

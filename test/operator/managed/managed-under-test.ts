@@ -1,66 +1,378 @@
 /**
- * An object of the kind `Thing` as a reconcile has it: between the real API server and a management API in memory. Only
- * for test files.
+ * An object as a reconcile has it: between the real API server and a management API in memory. `manage` gives an object of
+ * the kind `Thing`, `managing` one of any kind.
  */
-import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { type Identity, readIdentity } from '../../../src/operator/managed/identity/identity.ts';
-import type { Inputs } from '../../../src/operator/managed/knowledge/inputs.ts';
-import { noInputs } from '../inputs.ts';
-import { managing } from './managing.ts';
-import type { Plural, Policy } from './placing.ts';
-import { type ThingKind, Things, thingKind } from './things.ts';
 
-interface Setting {
-  things?: Things;
-  /** What is peculiar to the kind. */
-  kind?: Partial<ThingKind>;
-  /** Other objects of the kind. */
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import type { CreateOptions } from '../../../src/client/call-options.ts';
+import { createClient } from '../../../src/client/client.ts';
+import { ApiError } from '../../../src/client/errors.ts';
+import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
+import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
+import { WatchCache } from '../../../src/operator/kube/watch-cache.ts';
+import type {
+  CreateScope,
+  Delivery,
+  External,
+  Remote,
+  Renewal,
+  Sight,
+} from '../../../src/operator/managed/declaration/external.ts';
+import { type AnyKind, kind, type SpecOf } from '../../../src/operator/managed/declaration/kind.ts';
+import { type Identity, readIdentity } from '../../../src/operator/managed/identity/identity.ts';
+import { Claims } from '../../../src/operator/managed/knowledge/claims.ts';
+import type { Inputs, Peer } from '../../../src/operator/managed/knowledge/inputs.ts';
+import { objectKey } from '../../../src/operator/managed/knowledge/reference-index.ts';
+import { ConnectedKind } from '../../../src/operator/managed/object/connected-kind.ts';
+import { DnsEndpoints } from '../../../src/operator/managed/object/dns-endpoint.ts';
+import { ManagedObject, type ObjectAccess } from '../../../src/operator/managed/object/managed-object.ts';
+import { ReissueBackoff } from '../../../src/operator/managed/secrets/reissue-backoff.ts';
+import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
+import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
+import { createMetrics } from '../../../src/operator/metrics.ts';
+import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
+import { noInputs } from '../inputs.ts';
+import { DNS_ENDPOINT, NAMESPACE, type Plural, type Policy, placing, SAMPLE } from './placing.ts';
+
+const shape = {
+  size: z.int().default(1),
+  /** Cannot be changed. */
+  shape: z.string().default('round'),
+  /** Of another material, it is another thing. */
+  material: z.string().default('wood'),
+  /** Whether it serves. */
+  open: z.boolean().optional(),
+  /** Of a kind whose objects have settings: the id of what they belong to. */
+  of: z.string().optional(),
+};
+type ThingSpec = SpecOf<typeof shape>;
+
+export interface Thing extends Remote {
+  size: number;
+  shape: string;
+  material: string;
+  open?: boolean | undefined;
+}
+
+export const apiError = (error_code: ErrorCode, details: Record<string, string> = {}) =>
+  new ApiError({ error_code, status_code: ERROR_STATUS[error_code], msg: `msg of ${error_code}`, details });
+
+const MEMBERS = ['size', 'shape', 'material', 'open'] as const;
+
+/** As long as a call takes: whoever does not wait for it, has nothing of it yet. */
+const answer = () => new Promise<void>((done) => setImmediate(done));
+
+export class Things implements External<ThingSpec, Thing> {
+  readonly idPrefix = 'thg_';
+  /** What exists, by id. */
+  readonly existing = new Map<string, Thing>();
+  /** Those of them that the operator's API key is not shown. */
+  readonly hidden = new Set<string>();
+  /** Those of them that something refers to. */
+  readonly inUse = new Set<string>();
+  /** The keys of all creates that were sent. */
+  readonly sent: string[] = [];
+  /** The ids of those that were updated. */
+  readonly updated: string[] = [];
+  /** Whether errors name them by their own ids, without what they are in. */
+  namesInPart = false;
+  /** Whether nothing can be deleted at present. */
+  isReadOnly = false;
+  /** What was created for the object. */
+  created: CreateScope = { resources: [], nextSequence: 1 };
+  seen: 'everything' | Sight = 'everything';
+  readonly #byKey = new Map<string, { id: string; made: string }>();
+
+  constructor(...ids: string[]) {
+    for (const id of ids) this.make(id);
+  }
+
+  make(id: string, as: Partial<Thing> = {}): Thing {
+    const thing = { id, uri: `http://api/${id}`, size: 1, shape: 'round', material: 'wood', ...as };
+    this.existing.set(id, thing);
+    return thing;
+  }
+
+  /** Has them created for the object, one after the other. */
+  makeFor(...ids: string[]): this {
+    for (const id of ids) {
+      const { resources, nextSequence } = this.created;
+      this.make(id);
+      this.created = { resources: [{ id, sequence: nextSequence }, ...resources], nextSequence: nextSequence + 1 };
+    }
+    return this;
+  }
+
+  get ids(): string[] {
+    return [...this.existing.keys()];
+  }
+
+  isId(id: string): boolean {
+    return id.startsWith(this.idPrefix);
+  }
+
+  async observe(id: string): Promise<Thing | undefined> {
+    await answer();
+    return this.hidden.has(id) ? undefined : this.existing.get(id);
+  }
+
+  async create(spec: ThingSpec, { idempotencyKey = '', idempotencyPlace }: CreateOptions): Promise<Thing> {
+    await answer();
+    this.sent.push(idempotencyKey);
+    const { resources, nextSequence } = this.created;
+    const made = JSON.stringify(MEMBERS.map((name) => spec[name]));
+    const before = this.#byKey.get(idempotencyKey);
+    const existing = before && this.existing.get(before.id);
+    if (existing && before?.made === made) return { ...existing, isReplay: true };
+    const named = this.namesInPart ? before?.id.slice(this.idPrefix.length) : before?.id;
+    if (named !== undefined) throw apiError('IDEMPOTENCY_KEY_REUSED', { resource_id: named });
+    if (idempotencyPlace?.sequence !== nextSequence)
+      throw apiError('CONFLICT', { idempotency_scope: 'out_of_sequence' });
+    const id = `${this.idPrefix}new${nextSequence}`;
+    this.#byKey.set(idempotencyKey, { id, made });
+    this.created = { resources: [{ id, sequence: nextSequence }, ...resources], nextSequence: nextSequence + 1 };
+    const { size, shape, material, open } = spec;
+    return this.make(id, { size, shape, material, open });
+  }
+
+  changes(spec: ThingSpec, remote: Thing): string[] {
+    return MEMBERS.filter((name) => spec[name] !== undefined && spec[name] !== remote[name]);
+  }
+
+  immutableChanges(spec: ThingSpec, remote: Thing): string[] {
+    return this.changes(spec, remote).filter((name) => ['shape', 'material'].includes(name));
+  }
+
+  replacingChanges(spec: ThingSpec, remote: Thing): string[] {
+    return this.changes(spec, remote).filter((name) => name === 'material');
+  }
+
+  async update({ id }: Thing, { size, shape, material, open }: ThingSpec): Promise<Thing> {
+    await answer();
+    this.updated.push(id);
+    return this.make(id, { size, shape, material, open });
+  }
+
+  async delete(id: string): Promise<'deleted' | 'not found'> {
+    await answer();
+    if (this.isReadOnly) throw apiError('UNAVAILABLE');
+    if (this.inUse.has(id)) throw apiError('RESOURCE_IN_USE');
+    if (this.hidden.has(id) || !this.existing.delete(id)) return 'not found';
+    const resources = this.created.resources.filter((each) => each.id !== id);
+    this.created = { ...this.created, resources };
+    return 'deleted';
+  }
+
+  async sight(): Promise<'everything' | Sight> {
+    await answer();
+    return this.seen;
+  }
+
+  async *all(): AsyncIterable<Thing> {
+    yield* this.existing.values();
+  }
+
+  async scope(): Promise<CreateScope> {
+    await answer();
+    return this.created;
+  }
+
+  async closeScope(): Promise<CreateScope> {
+    await answer();
+    this.created = { ...this.created, nextSequence: this.created.nextSequence + 1 };
+    return this.created;
+  }
+}
+
+export type ThingKind = Parameters<typeof kind<typeof shape, Thing>>[0];
+
+/** The kind whose objects have things. */
+export function thingKind(things: Things, more: Partial<ThingKind> = {}) {
+  return kind<typeof shape, Thing>({
+    kind: 'Thing',
+    shortNames: [],
+    description: 'A thing.',
+    spec: shape,
+    status: {},
+    rules: [],
+    printerColumns: [],
+    external: () => things,
+    describe: () => ({}),
+    ...more,
+  });
+}
+
+/** What makes it a kind whose objects have settings of what they refer to. */
+export const SETTINGS: Partial<ThingKind> = {
+  owner: { kind: 'Owner', givenIn: ({ of }) => of, modulesIn: () => [] },
+};
+
+/** What makes it a kind whose objects all have settings of the same. */
+export const modulesOf = (id: string) => ({ owner: { kind: 'Owner', givenIn: () => id, modulesIn: () => [] } });
+
+/** What makes it a kind whose resources serve once they are open. */
+export const SERVING: Partial<ThingKind> = {
+  unserved: (spec, remote) => (spec.open && !remote?.open ? ['open'] : []),
+};
+
+interface Tokens {
+  isOneTime?: boolean;
+  due?: Renewal | undefined;
+  /** Rejects where a token could not be delivered. */
+  prepare?: () => Promise<void>;
+}
+
+/** What makes it a kind with tokens, of which those of the things that are held are in their Secrets. */
+export function tokens(
+  held: readonly string[],
+  { isOneTime = true, due, prepare = async () => {} }: Tokens = {},
+): Partial<ThingKind> {
+  const renewal = () => (due ? { due } : {});
+  const handout = { what: 'token', secretType: 'any', idKey: 'id', key: 'token', member: 'token', isOneTime };
+  const delivery: Delivery<ThingSpec, Thing> = {
+    handout,
+    renewal,
+    prepare,
+    deliver: async (_recipient, _spec, { id }) => (held.includes(id) ? 'held' : 'lost'),
+    looksHeld: () => true,
+    stored: async () => [...held],
+    release: async () => [...held],
+  };
+  return { delivery };
+}
+
+/** What was created for the object, newest last. */
+export const scopeOf = (...ids: string[]): CreateScope => ({
+  resources: ids.map((id, index) => ({ id, sequence: index + 1 })).reverse(),
+  nextSequence: ids.length + 1,
+});
+
+export interface Circumstances {
+  external?: Partial<External<never, Remote>>;
+  kind?: Partial<AnyKind>;
+  inputs?: Inputs;
+  /** In the cluster beside the object. */
   others?: readonly KubeObject[];
   /** Of other kinds, by their plural. */
   beside?: Partial<Record<Plural, readonly KubeObject[]>>;
   policy?: Policy;
+  /** Whether somebody has written the object since it was read. */
+  isOutdated?: boolean;
+  access?: Partial<ObjectAccess>;
+}
+
+/** The test kind in its own API group, in which no operator of another test file looks for objects. */
+class SampleKind extends ConnectedKind {
+  override readonly type = SAMPLE.type;
+  /** What a test declares can also deliver. */
+  override readonly delivery: ConnectedKind['delivery'] = this.declared.delivery as never;
+}
+
+export async function managing(given: KubeObject, circumstances: Circumstances = {}) {
+  const { external, inputs = noInputs(), others = [], beside, isOutdated } = circumstances;
+  const { access, policy } = circumstances;
+  const metrics = createMetrics();
+  const log = pino({ enabled: false });
+  const cluster = await placing({ samples: [given, ...others], ...beside }, policy);
+  const object = cluster.known(given);
+  const { name } = object.metadata;
+  if (isOutdated) await cluster.touch('samples', name);
+  const { kube } = cluster;
+  const common = { silenceMs: 60_000, log, metrics: metrics.kube };
+  const client = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'none' });
+  onTestFinished(() => client.close());
+  const things = Object.assign(new Things(), external);
+  const declared: AnyKind = { ...thingKind(things), kind: SAMPLE.kind, ...circumstances.kind };
+  const secretCache = new SecretCache(kube, common);
+  const connected = new SampleKind(declared, client, new SecretAccess(kube, secretCache, () => true), inputs);
+  const cache = new WatchCache(kube, { ...common, type: connected.type });
+  const claims = new Claims(connected, cache.store, access?.mayAdopt);
+  cache.addHandler(claims);
+  for (const each of [given, ...others]) cache.observe(cluster.known(each));
+  const eventRecorder = new EventRecorder(kube, { component: 'tests', instance: 'tests', log, metrics: metrics.kube });
+  const full: ObjectAccess = {
+    kind: connected,
+    claims,
+    kube,
+    dnsEndpoints: new DnsEndpoints(kube, { ...common, type: DNS_ENDPOINT.type }),
+    cache,
+    eventRecorder,
+    metrics: metrics.managed,
+    mayAdopt: () => true,
+    mayHandOutUserRights: true,
+    reissueBackoff: new ReissueBackoff(),
+    ...access,
+  };
+  return {
+    managed: new ManagedObject(object, full),
+    access: full,
+    metrics: metrics.managed,
+    cluster,
+    /** The object as the cluster has it now. */
+    stored: () => cluster.get('samples', name),
+    /** The Kubernetes Events so far. */
+    async events() {
+      await eventRecorder.flush();
+      return (await cluster.events()).map(({ type, reason, message }) => ({ type, reason, message }));
+    },
+  };
+}
+
+interface Setting extends Pick<Circumstances, 'others' | 'beside' | 'policy' | 'inputs'> {
+  things?: Things;
+  /** What is peculiar to the kind. */
+  kind?: Partial<ThingKind>;
   mayAdopt?: boolean;
-  inputs?: Inputs;
 }
 
 /** @param object as the cache has it, and the API server, too, unless a test changes it there */
 export async function manage(object: KubeObject, setting: Setting = {}) {
   const { things = new Things(), kind, mayAdopt = true, inputs = noInputs(), ...circumstances } = setting;
-  const { managed, access, cluster, metrics, events } = await managing(object, {
+  const { managed, access, cluster, metrics, events, stored } = await managing(object, {
     ...circumstances,
     inputs,
     kind: thingKind(things, kind),
     access: { mayAdopt: () => mayAdopt },
   });
-  const enqueued: string[] = [];
-  inputs.addPeer('Thing', { store: access.cache.store, enqueue: (key) => enqueued.push(key) });
-  const own = object.metadata.name;
-  const stored = (name = own) => cluster.get('samples', name);
+  inputs.addPeer('Thing', { store: access.cache.store, enqueue: () => {} });
+  const { name } = object.metadata;
   return {
     managed,
     spec: managed.kind.membersOf(object),
     things,
-    claims: access.claims,
     metrics,
     cluster,
-    /** The objects that are to be reconciled again. */
-    enqueued,
     /** As Events say it: `Created: Created thg_1`. */
     events: async () => (await events()).map(({ reason, message }) => `${reason}: ${message}`),
     /** As the API server has it. */
     object: stored,
     /** Whether the API server has it. */
-    exists: async (name = own) => (await cluster.find('samples', name)) !== undefined,
-    identity: async (name = own): Promise<Identity> => readIdentity(await stored(name)),
-    /** Somebody else writes an object, of which the cache has not heard: a JSON merge patch. */
-    change: (patch: object, name = own) => cluster.change('samples', name, patch),
-    /** The same, with nothing that matters. */
-    outdate: () => cluster.touch('samples', own),
-    /** Somebody else removes an object, of which the cache has not heard. */
-    remove: (name = own) => cluster.remove('samples', name),
-    /** Somebody else creates an object, of which the cache has not heard. */
-    create: (given: KubeObject) => cluster.place('samples', given),
-    /** Tells the cache of the object as the API server has it. */
-    hear: async () => access.cache.observe(await stored()),
+    exists: async () => (await cluster.find('samples', name)) !== undefined,
+    identity: async (): Promise<Identity> => readIdentity(await stored()),
+    /** Somebody else writes the object, but nothing that matters. */
+    outdate: () => cluster.touch('samples', name),
   };
+}
+
+/** Inputs in which the objects of another kind are what `a` refers to. */
+export const owners = (...objects: KubeObject[]) => inputsWith('Owner', objects, false);
+
+/** Inputs in which the objects of another kind refer to `a`. */
+export const referrers = (...objects: KubeObject[]) => inputsWith('Other', objects, true);
+
+export function inputsWith(kind: string, objects: readonly KubeObject[], refer: boolean, peer: Partial<Peer> = {}) {
+  const inputs = noInputs();
+  const store = new ObjectStore();
+  const own = objectKey('Thing', NAMESPACE, 'a');
+  for (const each of objects) {
+    store.put({ ...each, metadata: { ...each.metadata, namespace: NAMESPACE } });
+    const key = objectKey(kind, NAMESPACE, each.metadata.name);
+    const [from, to] = refer ? [key, own] : [own, key];
+    inputs.index.set(from, new Set([to]));
+  }
+  inputs.addPeer(kind, { store, enqueue: () => {}, ...peer });
+  return inputs;
 }

@@ -3,6 +3,7 @@
  * policy, in one of its own. The code under test sees that server through a proxy that tells what was asked. Only for
  * test files.
  */
+
 import { KubeConfig } from '@kubernetes/client-node';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -15,7 +16,29 @@ import { SECRETS } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { FaultProxy } from '../../crash/proxy.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { createNamespace, createNamespaceOfRun, kubeconfig } from '../../harness.ts';
-import { serveTestKind, TEST_GROUP } from './test-kinds.ts';
+
+const TEST_GROUP = { group: 'tests.tunnel-operator.dev', version: 'v1alpha1' };
+const CRDS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+
+/** Has the API server serve the kind. It stays: other test files use it at the same time. */
+async function serveTestKind(kube: KubeApi, kind: string, plural: string, namespace: string): Promise<void> {
+  const { group, version } = TEST_GROUP;
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const spec = {
+    group,
+    scope: 'Namespaced',
+    names: { kind, plural, singular: kind.toLowerCase() },
+    versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
+  };
+  try {
+    await kube.create(CRDS, { metadata: { name: `${plural}.${group}` }, spec });
+  } catch (error) {
+    if (!(error instanceof KubeError && error.isConflict)) throw error;
+  }
+  const isFatal = (error: unknown) => !(error instanceof KubeError && (error.isNotFound || error.isThrottled));
+  const listed = () => kube.list({ ...TEST_GROUP, plural }, { namespace });
+  await waitFor(`${plural} to be served`, listed, { isFatal, intervalMs: 20 });
+}
 
 const KINDS = {
   samples: { kind: 'Sample', type: { ...TEST_GROUP, plural: 'samples' } },
@@ -31,10 +54,6 @@ export const SAMPLE = KINDS.samples;
 export const DNS_ENDPOINT = KINDS.dnsendpoints;
 
 const core = (plural: string): ResourceType => ({ group: '', version: 'v1', plural });
-const EVENTS = core('events');
-const QUOTAS = core('resourcequotas');
-const NAMESPACES = core('namespaces');
-const ADMISSION = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const apiVersionOf = ({ group, version }: ResourceType) => (group === '' ? version : `${group}/${version}`);
 
 const options = { userAgent: 'tests', timeoutMs: 10_000 };
@@ -46,11 +65,9 @@ export const NAMESPACE = await createNamespaceOfRun('managed');
 const namespaces = new Set<string>();
 
 async function cleanUp(): Promise<void> {
-  for (const { name, policies, bindings } of admission.values()) {
-    await direct.delete(bindings, name).catch(unless(404));
-    await direct.delete(policies, name).catch(unless(404));
-  }
-  admission.clear();
+  if (mutation)
+    for (const type of [MUTATION_BINDINGS, MUTATIONS]) await direct.delete(type, MUTATION).catch(unless(404));
+  mutation = undefined;
   // A namespace is not gone before the finalizers in it are.
   await Promise.all([...namespaces].map(clear));
   namespaces.clear();
@@ -74,20 +91,16 @@ function serve(plural: Plural): Promise<unknown> {
 
 /** Removes everything that a test case has left. */
 async function clear(namespace: string): Promise<void> {
-  const plurals = [...served.keys()];
-  await Promise.all(plurals.map((plural) => clearOf(KINDS[plural].type, namespace)));
-}
-
-async function clearOf(type: ResourceType, namespace: string): Promise<void> {
-  const { items } = await direct.list(type, { namespace });
-  const left = items.map(({ metadata }) => metadata).filter(({ name }) => name !== 'kube-root-ca.crt');
-  await Promise.all(
-    left.map(async ({ name, finalizers = [] }) => {
+  for (const { type } of [...served.keys()].map((plural) => KINDS[plural])) {
+    const { items } = await direct.list(type, { namespace });
+    const left = items.map(({ metadata }) => metadata).filter(({ name }) => name !== 'kube-root-ca.crt');
+    const remove = async ({ name, finalizers = [] }: KubeObject['metadata']) => {
       const free = { metadata: { finalizers: null } };
       if (finalizers.length > 0) await direct.patch(type, name, free, namespace).catch(unless(404));
       await direct.delete(type, name, namespace).catch(unless(404));
-    }),
-  );
+    };
+    await Promise.all(left.map(remove));
+  }
 }
 
 /**
@@ -107,11 +120,9 @@ async function place(plural: Plural, given: KubeObject, namespace: string, uids:
     spec,
   };
   const { name } = metadata;
+  let placed = await direct.create(type, body, namespace);
   // Each change of the spec is a generation.
-  const changes = Array.from({ length: generation - 1 }, (____, n) => (n < generation - 2 ? n : null));
-  const changed = { ...body, spec: { ...Object(spec), change: 'first' } };
-  let placed = await direct.create(type, changes.length > 0 ? changed : body, namespace);
-  for (const change of changes) placed = await direct.patch(type, name, { spec: { change } }, namespace);
+  for (let n = 1; n < generation; n += 1) placed = await direct.patch(type, name, { spec: { change: n } }, namespace);
   if (status !== undefined) placed = await direct.patch(type, name, { status }, namespace, 'status');
   if (deletionTimestamp === undefined) return placed;
   await direct.delete(type, name, namespace);
@@ -120,12 +131,8 @@ async function place(plural: Plural, given: KubeObject, namespace: string, uids:
 
 /** What the cluster of a test case makes of writes. */
 export type Policy =
-  /** A policy changes the digest on all Secrets that are written. */
+  /** An admission policy changes the digest on all Secrets that are written. */
   | 'alters Secrets'
-  /** A policy lets nobody write objects of ours. */
-  | 'refuses writes'
-  /** The same, of their statuses and of new ones only. */
-  | 'refuses writes of statuses'
   /** A quota is used up: nothing is created. */
   | 'refuses creates'
   /** The namespace is being deleted. */
@@ -133,91 +140,50 @@ export type Policy =
 
 const ALTERED = 'altered';
 const ALTERATION = `Object{metadata: Object.metadata{annotations: {"${ANNOTATION.tokenSha256}": "${ALTERED}"}}}`;
-const ADMITTING = {
-  'alters Secrets': {
-    type: 'mutating',
-    group: '',
-    covers: { CREATE: ['secrets'], UPDATE: ['secrets'] },
-    rules: {
-      reinvocationPolicy: 'Never',
-      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: ALTERATION } }],
-    },
-    binding: {},
-  },
-  'refuses writes': {
-    type: 'validating',
-    group: TEST_GROUP.group,
-    covers: { CREATE: ['*'], UPDATE: ['*'] },
-    rules: { validations: [{ expression: 'false', reason: 'Forbidden' }] },
-    binding: { validationActions: ['Deny'] },
-  },
-  'refuses writes of statuses': {
-    type: 'validating',
-    group: TEST_GROUP.group,
-    // By a create it is known when the policy is in force.
-    covers: { CREATE: ['*'], UPDATE: ['*/status'] },
-    rules: { validations: [{ expression: 'false', reason: 'Forbidden' }] },
-    binding: { validationActions: ['Deny'] },
-  },
-} satisfies Partial<Record<Policy, object>>;
-type Admitting = keyof typeof ADMITTING;
+const MUTATION = `alters-secrets-${NAMESPACE}`;
+const [MUTATIONS, MUTATION_BINDINGS] = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'].map(
+  (plural): ResourceType => ({ group: 'admissionregistration.k8s.io', version: 'v1', plural }),
+) as [ResourceType, ResourceType];
 
-const admission = new Map<Admitting, ReturnType<typeof defineAdmission>>();
-
-/** A policy in force for the namespaces that have its name as a label. */
-function defineAdmission(policy: Admitting) {
-  const { type, group, covers, rules, binding } = ADMITTING[policy];
-  const name = `${policy.toLowerCase().replaceAll(' ', '-')}-${NAMESPACE}`;
-  const policies: ResourceType = { ...ADMISSION, plural: `${type}admissionpolicies` };
-  const bindings: ResourceType = { ...ADMISSION, plural: `${type}admissionpolicybindings` };
-  const namespaceSelector = { matchLabels: { [TEST_GROUP.group]: name } };
-  const resourceRules = Object.entries(covers).map(([operation, resources]) => {
-    return { apiGroups: [group], apiVersions: ['*'], operations: [operation], resources };
-  });
-  const spec = { failurePolicy: 'Fail', matchConstraints: { namespaceSelector, resourceRules }, ...rules };
-  const metadata = { name };
-  const define = async () => {
-    await direct.create(policies, { metadata, spec });
-    await direct.create(bindings, { metadata, spec: { policyName: name, ...binding } });
+/** The admission policy, in force for the namespaces that have its name as a label. */
+let mutation: Promise<unknown> | undefined;
+async function defineMutation(): Promise<void> {
+  const namespaceSelector = { matchLabels: { [TEST_GROUP.group]: MUTATION } };
+  const rule = { apiGroups: [''], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['secrets'] };
+  const spec = {
+    failurePolicy: 'Fail',
+    matchConstraints: { namespaceSelector, resourceRules: [rule] },
+    reinvocationPolicy: 'Never',
+    mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: ALTERATION } }],
   };
-  return { name, policies, bindings, defined: define() };
+  const metadata = { name: MUTATION };
+  await direct.create(MUTATIONS, { metadata, spec });
+  await direct.create(MUTATION_BINDINGS, { metadata, spec: { policyName: MUTATION } });
 }
 
 /** Resolves when writes in the namespace meet the policy. */
 async function enforce(policy: Policy, plurals: readonly Plural[], namespace: string): Promise<void> {
-  const inForce = async (type: ResourceType, kind: string): Promise<boolean> => {
-    const body = { apiVersion: apiVersionOf(type), kind, metadata: { name: 'tried' } };
-    try {
-      const tried = await direct.tryCreate(type, body, namespace);
-      return tried.metadata.annotations?.[ANNOTATION.tokenSha256] === ALTERED;
-    } catch (error) {
-      unless(403)(error);
-      return true;
-    }
-  };
-  switch (policy) {
-    case 'alters Secrets':
-    case 'refuses writes':
-    case 'refuses writes of statuses': {
-      const known = admission.get(policy) ?? defineAdmission(policy);
-      admission.set(policy, known);
-      await known.defined;
-      await direct.patch(NAMESPACES, namespace, { metadata: { labels: { [TEST_GROUP.group]: known.name } } });
-      break;
-    }
-    case 'refuses creates': {
-      const types = plurals.map((plural) => KINDS[plural].type);
-      const names = types.map(({ group, plural }) => `count/${group === '' ? plural : `${plural}.${group}`}`);
-      const hard = Object.fromEntries(names.map((name) => [name, '0']));
-      await direct.create(QUOTAS, { metadata: { name: 'none' }, spec: { hard } }, namespace);
-      await direct.patch(QUOTAS, 'none', { status: { hard, used: hard } }, namespace, 'status');
-      break;
-    }
-    case 'terminates':
-      await direct.delete(NAMESPACES, namespace);
+  if (policy === 'terminates') await direct.delete(core('namespaces'), namespace);
+  if (policy === 'alters Secrets') {
+    mutation ??= defineMutation();
+    await mutation;
+    await direct.patch(core('namespaces'), namespace, { metadata: { labels: { [TEST_GROUP.group]: MUTATION } } });
+  }
+  if (policy === 'refuses creates') {
+    const types = plurals.map((plural) => KINDS[plural].type);
+    const names = types.map(({ group, plural }) => `count/${group === '' ? plural : `${plural}.${group}`}`);
+    const hard = Object.fromEntries(names.map((name) => [name, '0']));
+    await direct.create(core('resourcequotas'), { metadata: { name: 'none' }, spec: { hard } }, namespace);
+    await direct.patch(core('resourcequotas'), 'none', { status: { hard, used: hard } }, namespace, 'status');
   }
   for (const { type, kind } of plurals.map((plural) => KINDS[plural])) {
-    await waitFor(`what ${policy}`, () => inForce(type, kind), { intervalMs: 20 });
+    const body = { apiVersion: apiVersionOf(type), kind, metadata: { name: 'tried' } };
+    const isInForce = () =>
+      direct.tryCreate(type, body, namespace).then(
+        ({ metadata }) => metadata.annotations?.[ANNOTATION.tokenSha256] === ALTERED,
+        (error) => unless(403)(error) === undefined,
+      );
+    await waitFor(`what ${policy}`, isInForce, { intervalMs: 20 });
   }
 }
 
@@ -271,13 +237,9 @@ export async function placing(objects: Partial<Record<Plural, readonly KubeObjec
     /** Somebody else writes the object, but nothing that matters. */
     touch: (plural: Plural, name: string) =>
       direct.patch(typeOf(plural), name, { metadata: { labels: { touched: 'since' } } }, namespace),
-    /** Somebody else deletes the object. */
-    remove: (plural: Plural, name: string) => direct.delete(typeOf(plural), name, namespace),
-    /** Somebody else creates an object. */
-    place: (plural: Plural, given: KubeObject) => place(plural, given, namespace, uids),
     /** The Kubernetes Events about what was placed, in their order. */
     async events() {
-      const { items } = await direct.list(EVENTS, { namespace });
+      const { items } = await direct.list(core('events'), { namespace });
       const inOrder = items.sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));
       const made = new Set(uids.values());
       return inOrder.map((each) => event.parse(each)).filter(({ involvedObject }) => made.has(involvedObject.uid));

@@ -5,8 +5,7 @@ import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
 import { readIdentity } from '../../../src/operator/managed/identity/identity.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { object } from '../objects.ts';
-import { managing } from './managing.ts';
-import { Things, thingKind } from './things.ts';
+import { managing, Things, thingKind } from './managed-under-test.ts';
 
 async function reconciling(given: KubeObject, things: Things, { mayAdopt = true } = {}) {
   const { access, managed, stored } = await managing(given, {
@@ -30,17 +29,6 @@ test('what is superseded goes when it is due, however wrong the spec is by now',
   const { reconcile } = await reconciling(of, things);
   await expect(reconcile()).rejects.toThrow(Blocked);
   expect(things.ids).toEqual(['thg_1']);
-});
-
-test.each([
-  ['that is only observed stays as it is', 'Observe', [1, []]],
-  ['that is managed becomes what is declared', 'Manage', [2, ['thg_1']]],
-])('a resource %s', async (_, managementPolicy, expected) => {
-  const things = new Things('thg_1');
-  const of = object({ spec: { size: 2, managementPolicy } }, { adopt: 'thg_1' });
-  const { reconcile } = await reconciling(of, things);
-  expect((await reconcile()).object.status).toMatchObject({ id: 'thg_1' });
-  expect([things.existing.get('thg_1')?.size, things.updated]).toEqual(expected);
 });
 
 test.each([

@@ -1,12 +1,12 @@
 /**
- * Digests of the text that was sent, for the status. They are keyed: without the key, nobody can find out the text by
- * trying what it may be.
+ * Digests of the texts that were sent, for the status. They are keyed, so that the text cannot be guessed by hashing
+ * candidates.
  */
 import { createHmac, hkdfSync } from 'node:crypto';
 
 export type Digester = (uid: string, path: string, text: string) => string;
 
-/** @param secret of which the key is derived: one that only the operator has */
+/** @param secret known only to the operator; the key is derived from it */
 export function digester(secret: string): Digester {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'tunnel-operator source digests', 32));
   return (uid, path, text) =>

@@ -16,21 +16,21 @@ export interface Remote {
   answeredAt?: Date | undefined;
   /** The revision that was observed: an update is refused if the resource has changed since. */
   etag?: string | undefined;
-  /** Whether it is as it was created, perhaps a while ago, instead of as it is. */
+  /** Whether this is a replayed response to an earlier create, which may be out of date. */
   isReplay?: boolean;
 }
 
-/** With the time of the answer, which the items of a list lack. */
+/** Adds the time of the response, which the items of a list lack. */
 export function dated(remote: Remote): Remote {
   return { ...remote, answeredAt: remote.answeredAt ?? sentAt(remote) };
 }
 
-/** False only if it does not exist for sure. */
+/** False only if the resource certainly does not exist. */
 export async function mayExist({ observe, sight }: Pick<External<never, Remote>, 'observe' | 'sight'>, id: string) {
   return (await observe(id)) !== undefined || (await sight()) !== 'everything';
 }
 
-/** What the API knows of the creates for one object, whatever became of the object's annotations and status. */
+/** What the API knows about the creates for one object, independent of its annotations and status. */
 export interface CreateScope {
   /** Those that still exist, newest first. */
   resources: readonly { id: string; sequence: number }[];
@@ -38,10 +38,10 @@ export interface CreateScope {
   nextSequence: number;
 }
 
-/** Only what belongs to the owner of the API key. */
+/** The API key sees only the resources of its owner. */
 export interface Sight {
   ownerId: string;
-  /** Bots cannot be. */
+  /** False for bots. */
   mayBeAdmin: boolean;
 }
 
@@ -63,15 +63,15 @@ export interface External<Spec, R extends Remote> {
   /** Makes it match the spec. */
   update(remote: R, spec: Spec): Promise<R>;
   delete(id: string): Promise<'deleted' | 'not found'>;
-  /** What the API key shows of the family: to who is no admin perhaps only what is theirs. */
+  /** Which resources of the family the API key sees: without admin rights, possibly only its owner's. */
   sight(): Promise<'everything' | Sight>;
   /**
    * Every resource of the family, page by page, for drift detection.
-   * @param ids those that matter: others may be left out
+   * @param ids the relevant ones; others may be omitted
    */
   all(ids?: ReadonlySet<string>): AsyncIterable<R>;
   scope(name: string): Promise<CreateScope>;
-  /** Ensures that no create that was sent before takes effect any more. */
+  /** Ensures that no create sent earlier can still take effect. */
   closeScope(name: string): Promise<CreateScope>;
 }
 
@@ -89,7 +89,7 @@ export interface Recipient {
   mustBeNewest(): Promise<void>;
 }
 
-/** For kinds whose resource hands something out, perhaps only once, which must be stored in the cluster. */
+/** For kinds whose resource hands out a value, possibly only once, which must be stored in the cluster. */
 export interface Delivery<Spec, R extends Remote> {
   readonly handout: Handout;
   /** Called before anything is created or replaced. @throws Blocked or KubeError when nothing could be stored */
@@ -98,9 +98,9 @@ export interface Delivery<Spec, R extends Remote> {
   deliver(recipient: Recipient, spec: Spec, remote: R): Promise<'held' | 'lost'>;
   /** Whether, according to the caches, the value is stored; never asks the API server. */
   looksHeld(object: KubeObject, spec: Spec): boolean;
-  /** The ids of the resources whose values are stored for the object, whatever its annotations and its spec say. */
+  /** The ids of the resources whose values are stored for the object, independent of its annotations and spec. */
   stored(object: KubeObject): Promise<string[]>;
-  /** Whether the resource must be replaced now for the sake of its value, and otherwise when. */
+  /** Whether the resource must be replaced now to renew its value, or else when. */
   renewal(object: KubeObject, spec: Spec, remote: R, now: Date): { due?: Renewal; at?: Date };
   /**
    * Makes the stored values outlive their object; returns the ids of the resources that they belong to. May be repeated.
@@ -120,7 +120,7 @@ export class Blocked extends Error {
   }
 }
 
-/** The answers of the API do not go together: one of its replicas is behind, perhaps. */
+/** Responses of the API contradict each other, possibly because a replica is behind. */
 export class Contradiction extends Error {
   override readonly name = 'Contradiction';
 }

@@ -1,4 +1,4 @@
-/** What a resource hands out to be kept in a Secret: a token, a signing secret, a certificate. */
+/** A value that a resource hands out and a Secret stores: a token, a signing secret, a certificate. */
 import { SECRET_TYPE } from '../../contract/names.ts';
 
 export interface Handout {
@@ -12,7 +12,7 @@ export interface Handout {
   readonly key: string;
   /** The member of the resource that has it. */
   readonly member: string;
-  /** Whether only the response to the create has it, so that it may be lost; otherwise every one has. */
+  /** Whether only the response to the create contains it, so that it can be lost. Otherwise, every response does. */
   readonly isOneTime: boolean;
 }
 
@@ -25,7 +25,7 @@ export function handout(
   return { ...rest, secretType: SECRET_TYPE[type], idKey: `${family.name.replaceAll('_', '-')}-id` };
 }
 
-/** The value in the resource as a response shows it; undefined if that response does not. */
+/** The value in a response; undefined if the response does not contain it. */
 export function valueIn({ member }: Handout, remote: object): string | undefined {
   const value: unknown = new Map<string, unknown>(Object.entries(remote)).get(member);
   return typeof value === 'string' ? value : undefined;

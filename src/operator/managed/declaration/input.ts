@@ -1,6 +1,6 @@
 /**
- * What a spec takes from elsewhere: the ids of other objects' resources, and text from Secrets and ConfigMaps. A parsed
- * spec has a value of one of these two classes in their place, at any depth; the reconcile replaces it. Pure.
+ * The inputs of a spec: ids of other objects' resources, and text from Secrets and ConfigMaps. A parsed spec contains a
+ * Reference or a Source for each, at any depth, which the reconcile replaces by its value. Pure.
  */
 import type { z } from 'zod';
 import { REASON, type Reason } from '../../contract/reasons.ts';
@@ -10,7 +10,7 @@ import { Blocked } from './external.ts';
 export class Reference {
   readonly kind: string;
   readonly name: string;
-  /** Undefined: that of the referring object. */
+  /** If undefined, the namespace of the referring object. */
   readonly namespace: string | undefined;
   /** Whether the object can never refer to another. */
   readonly isImmutable: boolean;
@@ -47,7 +47,7 @@ export interface PlacedInput<I extends Input = Input> {
   input: I;
 }
 
-/** Everything that the spec takes from elsewhere. */
+/** All inputs of the spec. */
 export function inputsOf(spec: unknown): PlacedInput[] {
   const found: PlacedInput[] = [];
   replaceInputs(spec, (input, path) => found.push({ input, path }));
@@ -59,7 +59,7 @@ export const isSource = (placed: PlacedInput): placed is PlacedInput<Source> => 
 
 /** The spec with every input replaced. */
 export function replaceInputs<Spec>(spec: Spec, replacement: (input: Input, path: string) => unknown): Spec {
-  // The members that are replaced are those that the kind's own types describe as replaced.
+  // The kind's own types describe the replaced members as resolved.
   return replaceIn(spec, 'spec', replacement) as Spec;
 }
 

@@ -21,11 +21,11 @@ export interface DnsRecord {
   target: string;
 }
 
-/** The end of a resource that only a change of the spec can put off. */
+/** When a resource expires, unless the spec changes. */
 export interface End<R extends Remote> {
   /** In RFC 3339, by the clock of the API; null if it has none. */
   of: (remote: R) => string | null;
-  /** What the user can do once it has come. */
+  /** What the user can do after it has expired. */
   remedy: string;
 }
 
@@ -70,11 +70,11 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote> {
   readonly deletableWhileReferenced?: boolean;
   /** For kinds whose objects are the modules of another resource. */
   readonly owner?: DeclaredOwner<Spec>;
-  /** The members by which the resource would begin to serve, if it does not yet. */
+  /** The members that would make the resource start to serve; empty if it already serves. */
   unserved?(spec: Spec, remote: R | undefined): readonly string[];
-  /** Whether what the object hands out has the rights of a user at the management API. */
+  /** Whether the handed-out value has the rights of a user at the management API. */
   handsOutUserRights?(spec: Spec): boolean;
-  /** What the resource hands out, which is stored in a Secret, and when it is replaced. */
+  /** The value that the resource hands out, which is stored in a Secret, and when it is replaced. */
   readonly delivery?: Pick<Delivery<Spec, R>, 'handout' | 'renewal'>;
 }
 

@@ -1,4 +1,4 @@
-/** What the API says about its fields, in terms of the spec: with the names of its members, and where their text is from. */
+/** Translates error messages of the API into terms of the spec: its member names, and the sources of its texts. */
 import { memberPath, type PlacedInput, type Source } from './input.ts';
 
 export interface SpecTerms {
@@ -6,7 +6,7 @@ export interface SpecTerms {
   readonly spec: unknown;
   /** The members of the spec by the names of the API's fields, also of those within others. */
   readonly members: ReadonlyMap<string, string>;
-  /** What the spec takes from Secrets and ConfigMaps. */
+  /** The texts that the spec takes from Secrets and ConfigMaps. */
   readonly sources: readonly PlacedInput<Source>[];
 }
 
@@ -35,7 +35,7 @@ export function specPath(pointer: string, terms: SpecTerms = NO_TERMS): string {
   return path;
 }
 
-/** The reason why a member is refused, after its path and, if its text is from elsewhere, from where. */
+/** Why a member is refused: its path, the source of its text if it has one, and the reason. */
 export function aboutMember(pointer: string, reason: string, terms: SpecTerms = NO_TERMS): string {
   const path = specPath(pointer, terms);
   // The API shows keys such as header names in lower case.
@@ -44,7 +44,7 @@ export function aboutMember(pointer: string, reason: string, terms: SpecTerms = 
   return source === undefined ? `${path}: ${why}` : `${path}: ${valueIn(source)} ${why}`;
 }
 
-/** How the text of a source is called; never what it is. */
+/** Names the text of a source without revealing it. */
 export const valueIn = ({ kind, name, key }: Source) => `the value of ${JSON.stringify(key)} in ${kind} ${name}`;
 
 /** The text with the names that fields have in the spec. */

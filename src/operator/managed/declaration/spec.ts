@@ -22,7 +22,7 @@ export interface ManagedSpec {
   managementPolicy: 'Manage' | 'Observe';
 }
 
-/** The member of a spec by which a resource is guarded, though nobody has declared its modules (yet). */
+/** The member of a spec that keeps a resource from serving until its modules are declared. */
 export const guardable = {
   requireModules: z.boolean().optional().meta({
     description:

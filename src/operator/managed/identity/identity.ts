@@ -26,17 +26,17 @@ export interface Identity {
   /** 0 before the first create, and while an adopted resource has not been replaced. */
   generation: number;
   /**
-   * Tells the create of this generation from every other one, also from one of the same generation that was begun before
-   * the annotations were lost. Undefined where it is not known and no longer needed.
+   * Distinguishes this create from every other one, including one of the same generation that began before the
+   * annotations were lost. Undefined if it is unknown and no longer needed.
    */
   createKey: string | undefined;
   retiring: readonly Retiring[];
 }
 
-/** Of what travels in a header. One that was edited to anything else is lost, as if it had been removed. */
+/** Must fit into a header. A key that was edited to anything else counts as removed. */
 const createKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 
-/** No object gets half as far as the API can count. A greater generation was edited, and would leave too few after it. */
+/** No object reaches half of the API's largest number. A greater generation must be an edit. */
 const isGeneration = (generation: number) => idempotencySequence.safeParse(String(2 * generation)).success;
 
 export function readIdentity(object: KubeObject): Identity {
@@ -53,7 +53,7 @@ export function knows({ externalId, retiring }: Identity, id: string): boolean {
   return externalId === id || retiring.some((entry) => entry.id === id);
 }
 
-/** Whether a resource was created or adopted for the object, or its creation was begun. */
+/** Whether the object has a resource, or its creation has begun. */
 export function isBegun({ externalId, generation }: Identity): boolean {
   return externalId !== undefined || generation > 0;
 }
@@ -96,7 +96,7 @@ export function nextGeneration(identity: Identity, retire?: { id: string; after:
   const next = identity.generation + 1;
   return {
     externalId: undefined,
-    // One that was edited may have none after it. The API then refuses the first, and says which is the next.
+    // An edited generation may have no successor. Start over: the API refuses that number and reports the next one.
     generation: isGeneration(next) ? next : 1,
     createKey: randomUUID(),
     retiring: [...others, ...replaced],
@@ -109,22 +109,22 @@ export function everythingOf({ externalId, generation, retiring }: Identity): Re
   return externalId === undefined ? others : [...others, { id: externalId, generation, after: '' }];
 }
 
-/** The identity under which the create that was begun is begun anew, with another number. */
+/** The identity that restarts the pending create under another number. */
 export const renumbered = (identity: Identity, generation: number): Identity => ({
   ...identity,
   generation,
   createKey: randomUUID(),
 });
 
-/** Splits the retiring list into what is due and what is not. */
+/** Splits the retiring list into resources that are due and those that are not. */
 export function dueForRetirement(identity: Identity, now: Date) {
   const isDue = (entry: Retiring) => Date.parse(entry.after) <= now.getTime();
   return { due: identity.retiring.filter(isDue), later: identity.retiring.filter((entry) => !isDue(entry)) };
 }
 
 /**
- * What makes a create happen once: a key that is the same for every attempt, and the place in the order of all creates
- * for this object, whose UID no wipe of annotations and status can change.
+ * Makes a create happen once: a key that is the same for every attempt, and its place among all creates for the object's
+ * UID, which survives the loss of annotations and status.
  */
 export function idempotencyOf(object: KubeObject, { generation, createKey }: Identity) {
   const { uid } = object.metadata;
@@ -134,7 +134,7 @@ export function idempotencyOf(object: KubeObject, { generation, createKey }: Ide
   } satisfies CreateOptions;
 }
 
-/** The id that an object claims: the one it manages, else the one it is to adopt. */
+/** The id that an object claims: the one it manages, or else the one it is to adopt. */
 export function claimedId(object: KubeObject): string | undefined {
   return annotation(object, ANNOTATION.externalId) || annotation(object, ANNOTATION.adopt) || undefined;
 }
@@ -142,7 +142,7 @@ export function claimedId(object: KubeObject): string | undefined {
 function readRetiring(value: string | undefined): Retiring[] {
   if (!value) return [];
   try {
-    // Edited by hand: what is no entry is lost, but that must not stop the reconcile.
+    // The list may have been edited. Drop invalid entries instead of failing the reconcile.
     const entries = z.array(z.unknown()).parse(JSON.parse(value));
     return entries.flatMap((entry) => retiringEntry.safeParse(entry).data ?? []).filter(isDated);
   } catch {

@@ -1,4 +1,4 @@
-/** What the status of every custom resource records, and what its metadata say about the work on it. */
+/** The status that every custom resource records, and questions about an object that follow from status and metadata. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../../contract/names.ts';
@@ -26,13 +26,13 @@ export const usedReference = z.object({
 });
 export type UsedReference = z.output<typeof usedReference>;
 
-/** What a spec took from elsewhere. */
+/** The inputs that a spec was resolved with. */
 export interface UsedInputs {
   sources: UsedSource[];
   references: UsedReference[];
 }
 
-/** What settings of another resource belong to is their own id, too. */
+/** The ids that a status shows: its own (for modules, their owner's) and those of its references. */
 export const usedIds = z.object({ id: z.string().optional(), references: z.array(usedReference).optional() });
 
 export const managedStatus = z.looseObject({
@@ -56,7 +56,7 @@ export function readStatus(object: KubeObject): ManagedStatus {
   return managedStatus.safeParse(object.status).data ?? {};
 }
 
-/** The identity as the last reconcile that succeeded has shown it in the status; undefined if there was none. */
+/** The identity in the status, written by the last successful reconcile; undefined if there was none. */
 export function shownIdentity(object: KubeObject): Identity | undefined {
   const { id, createGeneration, retiring = [] } = readStatus(object);
   if (id === undefined || createGeneration === undefined) return undefined;
@@ -64,19 +64,19 @@ export function shownIdentity(object: KubeObject): Identity | undefined {
 }
 
 /**
- * Whether the identity in the annotations can be relied on: `lost` if only the status has one left, `differs` if the two
- * disagree, as after an edit by hand, and after a crash before the status was written.
+ * Whether the identity in the annotations can be trusted. `lost`: only the status still has one. `differs`: the two
+ * disagree, after a manual edit or a crash before the status was written.
  */
 export function doubtAbout(object: KubeObject): 'none' | 'lost' | 'differs' {
   const recorded = readIdentity(object);
   const shown = shownIdentity(object);
-  // Of a first create the API knows whether it is the first.
+  // If both are missing, the first create finds out: the API refuses its number if there were others.
   if (!isBegun(recorded)) return shown ? 'lost' : 'none';
-  // Without a status also what is only begun: somebody may have written the generation, in the place of all that was there.
+  // A generation alone, without a status, counts as `differs`: it may be an edit that replaced all other annotations.
   return isDeepStrictEqual({ ...recorded, createKey: undefined }, shown) ? 'none' : 'differs';
 }
 
-/** The id in the annotation `adopt` if that came too late: the object has another resource, and not in its place. */
+/** The id in the annotation `adopt` if it came too late: the object already has another, unrelated resource. */
 export function idNotAdopted(object: KubeObject): string | undefined {
   const { externalId, retiring } = readIdentity(object);
   const wanted = annotation(object, ANNOTATION.adopt) || undefined;
@@ -85,7 +85,7 @@ export function idNotAdopted(object: KubeObject): string | undefined {
   return wasAdopted || readStatus(object).adopted === wanted ? undefined : wanted;
 }
 
-/** With any value but `false`: who writes `yes` wants no work on the object. */
+/** Any value other than `false` pauses, including `yes` and an empty one. */
 export function isPaused(object: KubeObject): boolean {
   const value = annotation(object, ANNOTATION.paused);
   return value !== undefined && value.toLowerCase() !== 'false';
@@ -99,12 +99,12 @@ export function hasFinalizer(object: KubeObject): boolean {
   return object.metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
-/** Whether the object could be deleted without its resource, or the one whose creation was begun. */
+/** Whether deleting the object now would orphan its resource, or one that is being created. */
 export function lacksFinalizer(object: KubeObject): boolean {
   return isBegun(readIdentity(object)) && !hasFinalizer(object);
 }
 
-/** Deleted as far as this operator goes: somebody else may still hold the object up, for as long as they like. */
+/** Deleted as far as this operator is concerned. Finalizers of others may keep the object indefinitely. */
 export function isFinalized(object: KubeObject): boolean {
   return isDeleting(object) && !hasFinalizer(object);
 }
@@ -123,8 +123,8 @@ export function readyMessage(object: KubeObject): string {
 }
 
 /**
- * Whether no reconcile of the object has ever succeeded: what was created for it, without its rules for example, is known to
- * nobody. Not after a mere loss of the annotations, nor of everything.
+ * Whether no reconcile of the object has ever succeeded. Its resource may be incomplete, and no user knows it yet. False if
+ * the object has merely lost its annotations or its status.
  */
 export function isUnfinished(object: KubeObject): boolean {
   const { id, conditions = [] } = readStatus(object);
@@ -136,7 +136,7 @@ export function isReconcileRequested(object: KubeObject): boolean {
   return readStatus(object).lastHandledReconcileAt !== annotation(object, ANNOTATION.reconcileRequestedAt);
 }
 
-/** Whether the object has been reconciled in its present form, so that a restart need not repeat it. */
+/** Whether this version of the object has been reconciled, so that a restart need not repeat it. */
 export function looksSettled(object: KubeObject): boolean {
   const status = readStatus(object);
   const { externalId, generation } = readIdentity(object);

@@ -1,4 +1,4 @@
-/** The identity of an object according to what the API has created for it, in place of annotations that may be wrong. Pure. */
+/** Recovers the identity of an object from what the API has created for it, when its annotations may be wrong. Pure. */
 import type { CreateScope } from '../declaration/external.ts';
 import { everythingOf, type Identity, knows, type Retiring } from './identity.ts';
 
@@ -7,22 +7,22 @@ export function isSound(recorded: Identity, shown: Identity | undefined, { resou
   const { externalId, generation } = recorded;
   const isUnderWay = (sequence: number) => externalId === undefined && sequence === generation;
   if (!resources.every(({ id, sequence }) => knows(recorded, id) || isUnderWay(sequence))) return false;
-  // What was adopted is in no scope. One that is gone by now is deleted once more, which does no harm.
+  // Adopted resources are in no scope. If one is already gone, deleting it again does no harm.
   const adopted = shown ? everythingOf(shown).filter((entry) => entry.generation === 0) : [];
   if (!adopted.every(({ id }) => knows(recorded, id))) return false;
   if (externalId === undefined) return true;
-  // Generation 0 would mean that it was adopted.
+  // Generation 0 would wrongly mark it as adopted.
   if (resources.some(({ id }) => id === externalId)) return generation > 0;
-  // Any other would mean that it was created, and may be replaced.
+  // Any other generation would mark it as created, and so replaceable.
   if (adopted.some(({ id }) => id === externalId)) return generation === 0;
-  // Adopted, or restored from a backup under another UID; or put in the place of the one that the status shows.
+  // It was adopted, restored from a backup under another UID, or has replaced the one in the status.
   return shown?.externalId === undefined || knows(recorded, shown.externalId);
 }
 
 /**
- * The identity of an object whose creates are closed. One of its resources is the current one, and the others are retired:
- * when that was planned, or else at once.
- * @param stored the resources whose tokens are in use: none of them may go before its successor's token is stored
+ * The identity of an object whose creates are closed. One resource becomes current; the others are retired at their planned
+ * time, or immediately if none was planned.
+ * @param stored the resources whose tokens are in use; keep each until its successor's token is stored
  */
 export function recoveredIdentity(
   recorded: Identity,
@@ -34,11 +34,11 @@ export function recoveredIdentity(
   const isOurs = (id: string) => resources.some((resource) => resource.id === id);
   const current = currentOf(recorded, shown, resources, stored);
   const isAdopted = (id: string) => [recorded, shown].some((one) => one?.generation === 0 && one.externalId === id);
-  // The status may be behind: what it still shows as retiring may be gone by now.
+  // The status may be stale and still list resources that are already deleted.
   const shownRetiring = shown?.retiring.filter(({ id, generation }) => isOurs(id) || generation === 0) ?? [];
   const strays = [
     ...resources.map(({ id, sequence }) => ({ id, generation: sequence })),
-    // What was adopted has a successor by now.
+    // A stray adopted resource already has a successor.
     ...(shown?.generation === 0 && shown.externalId !== undefined ? [{ id: shown.externalId, generation: 0 }] : []),
   ].map((stray) => ({ ...stray, after: now.toISOString() }));
   return {
@@ -49,7 +49,7 @@ export function recoveredIdentity(
   };
 }
 
-/** Which resource is the current one; undefined if all that there are have been superseded. */
+/** The current resource; undefined if every existing one has been superseded. */
 function currentOf(
   recorded: Identity,
   shown: Identity | undefined,
@@ -60,9 +60,9 @@ function currentOf(
   const newestOf = (ids: readonly (string | undefined)[]) =>
     resources.find(({ id }) => ids.includes(id) && !isSuperseded(id))?.id;
   const before = isSuperseded(shown?.externalId) ? undefined : shown;
-  // What was adopted is not in the scope.
+  // Adopted resources are not in the scope.
   if (before?.generation === 0 && !newestOf([...stored, recorded.externalId])) return before.externalId;
-  // The annotations may be those of an old manifest, and the status may be behind.
+  // The annotations may come from an old manifest, and the status may be stale.
   const known = newestOf(stored) ?? newestOf([recorded.externalId, before?.externalId]);
   return known ?? newestOf(resources.map(({ id }) => id)) ?? before?.externalId ?? recorded.externalId;
 }
@@ -72,14 +72,14 @@ function withoutRepeats(entries: readonly Retiring[]): Retiring[] {
   return [...new Map(entries.toReversed().map((entry) => [entry.id, entry])).values()].toReversed();
 }
 
-/** Whether everything that the annotations name was created for the object, or is known to its status. */
+/** Whether every resource in the annotations was created for the object or appears in its status. */
 export function namesOnlyOwn(recorded: Identity, shown: Identity | undefined, scope: CreateScope): boolean {
   return [recorded.externalId, ...recorded.retiring.map(({ id }) => id)].every(
     (id) => id === undefined || isOwn(id, shown, scope),
   );
 }
 
-/** The identity without what was not created for the object, and is not known to its status. */
+/** Drops every resource that was neither created for the object nor appears in its status. */
 export function onlyOwn(recorded: Identity, shown: Identity | undefined, scope: CreateScope): Identity {
   const { externalId, retiring } = recorded;
   return {
@@ -93,12 +93,12 @@ function isOwn(id: string, shown: Identity | undefined, { resources }: CreateSco
   return resources.some((resource) => resource.id === id) || (shown !== undefined && knows(shown, id));
 }
 
-/** The identity of an object that adopts a resource; what was created for it before is retired at once. */
+/** The identity of an object that adopts a resource. Resources created for it earlier are retired immediately. */
 export function adoptedIdentity(id: string, { resources, nextSequence }: CreateScope, now: Date): Identity {
   const others = resources.filter((resource) => resource.id !== id);
   return {
     externalId: id,
-    // What the object had created itself is not adopted, but found again.
+    // A resource that was created for this object is found again, not adopted.
     generation: others.length < resources.length ? nextSequence - 1 : 0,
     createKey: undefined,
     retiring: others.map((other) => ({ id: other.id, generation: other.sequence, after: now.toISOString() })),

@@ -1,10 +1,10 @@
 /**
  * Which object manages which remote resource. Several objects may claim one id, by managing it or by naming it in an
- * annotation. The one that manages it goes before those that only name it, and the older before the younger; the others
- * are blocked until it gives up its claim. What was created for an object is always its own. An object manages what it
- * has superseded until it has deleted or left it.
+ * annotation. An object that manages it takes precedence over one that only names it, and an older over a younger one; the
+ * others are blocked until it gives up its claim. A resource that was created for an object is always its own. An object
+ * manages a superseded resource until it has deleted or released it.
  *
- * An annotation alone does not claim the modules of a resource: the spec has to refer to that resource, too.
+ * An annotation alone does not claim the modules of a resource; the spec must also refer to that resource.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../../kube/kube-object.ts';
@@ -16,7 +16,7 @@ import { KeyIndex } from './key-index.ts';
 
 export interface Claim {
   id: string;
-  /** Whether a reconcile has confirmed it. Otherwise it is only what the annotations say, which anybody may have edited. */
+  /** Whether a reconcile has confirmed it. Otherwise, it rests on annotations alone, which users can edit. */
   isConfirmed: boolean;
 }
 
@@ -34,20 +34,20 @@ export class Claims implements ChangeHandler {
   readonly #mayAdopt: (namespace: string) => boolean;
   readonly #concerned = new KeyIndex((object) => this.#idsConcerning(object));
 
-  /** @param mayAdopt whether a claim counts in the namespace that only an annotation makes */
+  /** @param mayAdopt whether a claim by annotation alone counts in the namespace */
   constructor(kind: ClaimingKind, store: ObjectStore, mayAdopt: (namespace: string) => boolean = () => true) {
     this.#kind = kind;
     this.#store = store;
     this.#mayAdopt = mayAdopt;
   }
 
-  /** The object that goes before `object` in claiming the same id. */
+  /** The object whose claim on the same id takes precedence over that of `object`. */
   rivalOf(object: KubeObject): KubeObject | undefined {
     const id = currentClaim(object)?.id;
     return id === undefined ? undefined : this.rivalFor(id, object);
   }
 
-  /** The object that goes before `object` in claiming the id, which `object` may have superseded. */
+  /** The object whose claim on the id takes precedence; `object` may have superseded that resource. */
   rivalFor(id: string, object: KubeObject): KubeObject | undefined {
     const claimOfEach = (each: KubeObject) => this.claimOn(id, each);
     return this.#managingClaimants(id).find((other) => goesBefore(other, object, claimOfEach));
@@ -78,7 +78,7 @@ export class Claims implements ChangeHandler {
     return this.#concerned.keysOf(id);
   }
 
-  /** The ids on which a claim has appeared, changed or gone. */
+  /** The ids on which a claim has appeared, changed or disappeared. */
   contestedBy(change: ObjectChange): string[] {
     const { before, after } = statesOf(change);
     const had = new Map(before && this.#countedClaimsOf(before));
@@ -98,7 +98,7 @@ export class Claims implements ChangeHandler {
     return isDeepStrictEqual(previous.spec, object.spec);
   }
 
-  /** Superseded resources come last: they count, whatever the annotations name. */
+  /** Superseded resources come last, so that they override the annotations. */
   #claimsOf(object: KubeObject): Claim[] {
     return [...someOf(currentClaim(object)), ...supersededIn(object).map((id) => ({ id, isConfirmed: true }))];
   }
@@ -112,7 +112,7 @@ export class Claims implements ChangeHandler {
     return this.#claimsOf(object).map(({ id, isConfirmed }) => [id, `${this.#counts(id, object)} ${isConfirmed}`]);
   }
 
-  /** What the object claims, and what its status shows to objects that refer to it. */
+  /** The ids that the object claims, and the one that its status shows to its referrers. */
   #idsConcerning(object: KubeObject): string[] {
     if (isFinalized(object)) return [];
     return [...new Set([...this.#claimsOf(object).map(({ id }) => id), ...someOf(readStatus(object).id)])];
@@ -137,7 +137,7 @@ export function currentClaim(object: KubeObject): Claim | undefined {
   return named === undefined ? undefined : { id: named, isConfirmed: false };
 }
 
-/** What the object has superseded, and not yet deleted or left. Entries that the status does not show are not believed. */
+/** The superseded resources that the object still manages. Entries that the status does not show do not count. */
 export function supersededIn(object: KubeObject): string[] {
   const { retiring } = readIdentity(object);
   const shown = retiring.length > 0 && !isFinalized(object) ? shownIdentity(object) : undefined;
@@ -149,7 +149,7 @@ const someOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [va
 /** Any number of objects may observe a resource. An object whose policy is invalid counts as managing. */
 const isManaging = ({ managementPolicy }: Pick<ManagedSpec, 'managementPolicy'>) => managementPolicy !== 'Observe';
 
-/** Whether `a` goes before `b`: a confirmed claim before one that is not, any claim before none, then the older object. */
+/** Whether `a` takes precedence over `b`: first confirmed claims, then unconfirmed ones, then the older object. */
 export function goesBefore(a: KubeObject, b: KubeObject, claimOfEach = currentClaim): boolean {
   if (a.metadata.uid === b.metadata.uid) return false;
   const [rankA, rankB] = [a, b].map((object) => {

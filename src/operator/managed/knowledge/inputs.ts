@@ -1,4 +1,4 @@
-/** Replaces what a spec takes from elsewhere by what it is now, from the caches of all kinds. */
+/** Resolves the inputs of a spec to their current values, from the caches of all kinds. */
 import { z } from 'zod';
 import { REASON } from '../../contract/reasons.ts';
 import { KubeError } from '../../kube/kube-error.ts';
@@ -28,25 +28,25 @@ export interface Peer {
   readonly store: ObjectStore;
   /** Why the store may lack objects that exist; undefined if it has them all. */
   gap?(): string | undefined;
-  /** Of kinds whose objects declare modules: the kind of what they refer to. */
+  /** For kinds whose objects declare modules: the kind of their owners. */
   readonly ownerKind?: string | undefined;
-  /** The modules that the object declares for what it refers to. */
+  /** The modules that the object declares for its owner. */
   modulesIn?(object: KubeObject): readonly string[];
-  /** What the object refers to. */
+  /** The references of the object. */
   referencesIn?(object: KubeObject): readonly Reference[];
-  /** Has all objects of the namespace in the store, however late their watch is. @throws KubeError, KubeUnreachableError */
+  /** Lists the namespace into the store, since its watch may lag. @throws KubeError, KubeUnreachableError */
   catchUp?(namespace: string): Promise<void>;
   /** The keys of the objects that claim the id, or show it to those that refer to them. */
   concernedWith?(id: string): readonly string[];
-  /** Has the object reconciled soon, however long it was to wait. */
+  /** Has the object reconciled soon, ahead of any planned time. */
   enqueue(key: string): void;
 }
 
 export interface Resolved<Spec> {
   spec: Spec;
-  /** Undefined if the spec takes nothing from elsewhere. */
+  /** Undefined if the spec has no inputs. */
   inputs: UsedInputs | undefined;
-  /** What the user should know about it though it can be used. */
+  /** A remark for the user about an input that can still be used. */
   remark?: string | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface InputsOptions {
   grants: Pick<ObjectStore, 'values'>;
   /** Why `grants` may lack some of the namespace; undefined if it has them all. */
   grantsGap?(namespace: string): string | undefined;
-  /** Has all ReferenceGrants of the namespace in `grants`, however late their watch is. @throws KubeError, KubeUnreachableError */
+  /** Lists the namespace's ReferenceGrants into `grants`, since their watch may lag. @throws KubeError, KubeUnreachableError */
   catchUpOnGrants?(namespace: string): Promise<void>;
   digest: Digester;
 }
@@ -112,8 +112,8 @@ export class Inputs {
   }
 
   /**
-   * The same from the caches alone, with digests in place of texts; undefined if that is not possible, or a source has
-   * changed since it was read.
+   * The same from the caches alone, with digests instead of texts; undefined if an input cannot be resolved, or a source
+   * has changed since it was read.
    */
   fromCaches<Spec>(kind: string, object: KubeObject, spec: Spec, used: readonly UsedSource[]): Spec | undefined {
     const { uid, namespace = '' } = object.metadata;
@@ -136,7 +136,7 @@ export class Inputs {
     return replaceInputs(spec, (input) => values.get(input));
   }
 
-  /** What the references of a spec stand for by now; undefined where one of them stands for nothing. */
+  /** The ids that the references of a spec now resolve to; undefined if one of them cannot be resolved. */
   referencesOf<Spec>(kind: string, object: KubeObject, spec: Spec): UsedReference[] | undefined {
     try {
       return inputsOf(spec)
@@ -175,12 +175,12 @@ export class Inputs {
   }
 
   /**
-   * Has the caches know all that declares modules for this object by now: to them, what they could not list is not there,
-   * and each hears of changes in its own time.
+   * Brings the caches up to date with every object that may declare modules for this one. Their watches lag independently,
+   * and an object that could not be listed would count as missing.
    * @throws KubeError, KubeUnreachableError
    */
   async catchUpOnModules(kind: string, { metadata: { namespace = '', name } }: KubeObject): Promise<void> {
-    // As with every reference: where grants cannot be read, none permits anything.
+    // If grants cannot be read, none permits anything, as for every reference.
     await this.#options.catchUpOnGrants?.(namespace).catch(ignoreForbidden);
     const lists = [...this.#peers].flatMap(([from, peer]) => {
       if (peer.ownerKind !== kind) return [];
@@ -197,7 +197,7 @@ export class Inputs {
     });
   }
 
-  /** Whether the object may refer to what the reference names, whether or not that exists. */
+  /** Whether the object may refer to the target, regardless of whether it exists. */
   mayReferTo(kind: string, { metadata }: KubeObject, { kind: to, namespace, name }: Reference): boolean {
     const from = { kind, namespace: metadata.namespace ?? '' };
     if (namespace === undefined || namespace === from.namespace) return true;
@@ -210,7 +210,7 @@ export class Inputs {
     return all.filter((one) => one.namespace === namespace || this.#isPermitted(one, { kind, namespace, name }));
   }
 
-  /** The ids that the objects that refer to this one used at their last reconcile: they may have yet to move on. */
+  /** The ids that referrers of this object used at their last reconcile; they may still have to switch to another. */
   idsInUseBy(kind: string, { metadata }: KubeObject): string[] {
     const { namespace = '', name } = metadata;
     return [...this.index.referrersOf(objectKey(kind, namespace, name))].flatMap((key) => {
@@ -219,7 +219,7 @@ export class Inputs {
     });
   }
 
-  /** What the user should know about a target that is used for as long as it is there. */
+  /** The remark about a target that is being deleted but can be used until it is gone. */
   #farewellTo({ metadata }: KubeObject, { input, path }: PlacedInput<Reference>): string[] {
     const to = { kind: input.kind, namespace: input.namespace ?? metadata.namespace ?? '', name: input.name };
     const target = this.#find(to);
@@ -231,7 +231,7 @@ export class Inputs {
     const from = { kind, namespace: metadata.namespace ?? '' };
     const to = { kind: input.kind, namespace: input.namespace ?? from.namespace, name: input.name };
     const what = said(to);
-    // Before anything else: whether the target exists is nobody's business in another namespace.
+    // Check permission first, so that the message does not reveal whether the target exists in another namespace.
     if (to.namespace !== from.namespace && !this.#isPermitted(from, to)) {
       const message = notPermitted({ from, to }, this.#options.grantsGap?.(to.namespace));
       throw unresolved(REASON.referenceNotPermitted, path, message);
@@ -243,7 +243,7 @@ export class Inputs {
       throw unresolved(REASON.referenceNotFound, path, `${what} does not exist: create it, or correct the reference`);
     }
     const id = resourceIdOf(target);
-    // It waits for this object, which would wait in vain to be told of another.
+    // The target waits for this object, which can never refer to another: refusing it would deadlock both.
     const isBound = input.isImmutable && usedIds.safeParse(status).data?.references?.some((used) => used.id === id);
     if (target.metadata.deletionTimestamp !== undefined && !isBound) {
       const remedy = input.isImmutable

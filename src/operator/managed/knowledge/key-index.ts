@@ -18,7 +18,7 @@ export class KeyIndex {
     const { before, after } = statesOf(change);
     const idsBefore = new Set(before && this.#idsOf(before));
     const idsAfter = new Set(after && this.#idsOf(after));
-    // What stays keeps its place in the order.
+    // Unchanged ids keep their place in the order.
     for (const id of idsBefore.difference(idsAfter)) this.#remove(id, change.key);
     for (const id of idsAfter.difference(idsBefore)) this.#add(id, change.key);
   }

@@ -28,13 +28,13 @@ export function permits(grant: KubeObject, { from, to }: Crossing): boolean {
   return grantedTo([grant], from.kind, to).includes(from.namespace);
 }
 
-/** What a grant says that permits just this reference, as it stands in a manifest. */
+/** The spec of a grant that permits exactly this reference, as written in a manifest. */
 function permissionFor({ from, to }: Crossing): string {
   const permitted = `{group: ${GROUP}, kind: ${from.kind}, namespace: ${from.namespace}}`;
   return `spec: {from: [${permitted}], to: [{group: ${GROUP}, kind: ${to.kind}, name: ${to.name}}]}`;
 }
 
-/** Why the reference is not permitted, and what would permit it; `gap` says why not all grants are known, if so. */
+/** Why the reference is not permitted, and what would permit it. `gap` says why some grants may be unknown. */
 export function notPermitted({ from, to }: Crossing, gap: string | undefined): string {
   const crossing = `references from ${from.kind} in namespace ${from.namespace} to ${to.kind} ${to.name}`;
   if (gap !== undefined) return `no ReferenceGrant in namespace ${to.namespace} is known to permit ${crossing}: ${gap}`;
@@ -42,12 +42,12 @@ export function notPermitted({ from, to }: Crossing, gap: string | undefined): s
   return `no ReferenceGrant in namespace ${to.namespace} permits ${crossing}: ${remedy}`;
 }
 
-/** The namespaces from which objects of the kind may refer to what is in another one. */
+/** The namespaces from which objects of the kind may refer to the target. */
 export function grantedTo(grants: readonly KubeObject[], fromKind: string, to: Crossing['to']): string[] {
   return grants.flatMap((grant) => {
     const spec = grantSpec.safeParse(grant.spec).data;
     if (!spec || grant.metadata.namespace !== to.namespace) return [];
-    // An empty name in `to` means all, as no name does.
+    // An empty name in `to` means all objects, like an absent one.
     const isTo = spec.to.some(
       ({ group, kind, name }) => group === GROUP && kind === to.kind && (!name || name === to.name),
     );

@@ -1,4 +1,4 @@
-/** Which objects take something from which others: from what is referred to, to those that refer to it. No I/O. */
+/** Indexes which objects refer to which others, in both directions. No I/O. */
 import { type PlacedInput, Reference } from '../declaration/input.ts';
 
 /** An object of any kind: `Kind/namespace/name`. */
@@ -23,7 +23,7 @@ export class ReferenceIndex {
   readonly #referrers = new Map<ObjectKey, Set<ObjectKey>>();
   readonly #targets = new Map<ObjectKey, ReadonlySet<ObjectKey>>();
 
-  /** Replaces what the referrer refers to. */
+  /** Replaces the targets of the referrer. */
   set(referrer: ObjectKey, targets: ReadonlySet<ObjectKey>): void {
     for (const target of this.targetsOf(referrer)) {
       if (targets.has(target)) continue;

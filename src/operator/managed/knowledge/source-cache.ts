@@ -1,6 +1,6 @@
 /**
- * The Secrets and ConfigMaps that specs take text from: watched as metadata only, and read when they are needed. Their
- * content is not kept, and of those that nobody refers to, nothing is.
+ * The Secrets and ConfigMaps that specs take text from. They are watched as metadata only and read when needed. Their
+ * content is not kept, and unreferenced ones are not kept at all.
  */
 import { z } from 'zod';
 import { REASON } from '../../contract/reasons.ts';
@@ -74,7 +74,7 @@ export class SourceCache {
     };
   }
 
-  /** The object for which a source is read whose change handlers are being told of right now. */
+  /** While change handlers run because a source was just read: the object that it was read for. */
   get readBy(): ObjectKey | undefined {
     return this.#reader;
   }
@@ -83,14 +83,14 @@ export class SourceCache {
     const object = await this.#kube.find(TYPES[kind], name, namespace);
     if (!object) return undefined;
     this.#reader = by;
-    // From now on, its changes and its deletion are noticed.
+    // From now on, the cache reports its changes and its deletion.
     this.#watches[kind].observe(object);
     this.#reader = undefined;
     return object;
   }
 }
 
-/** What is kept of one. */
+/** The part of a Secret or ConfigMap that is kept. */
 function bare({ metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   return { metadata: { name, namespace, uid, resourceVersion, creationTimestamp } };
@@ -105,7 +105,7 @@ export function missingSource({ kind, name }: Source, namespace: string, path: s
 }
 
 const texts = z.record(z.string(), z.string());
-/** A map: any plain object also has members that nobody gave it, such as `constructor`. */
+/** As a map, because a plain object also inherits members such as `constructor`. */
 const textsIn = (members: unknown) => new Map(Object.entries(texts.safeParse(members).data ?? {}));
 
 export function textIn({ data, binaryData, metadata }: KubeObject, { kind, name, key }: Source, path: string): string {

@@ -77,7 +77,7 @@ export class ConnectedKind {
     return this.inputs.referencesOf(this.name, object, this.specIfValid(object));
   }
 
-  /** In which terms to report what the API says about the object's resource. */
+  /** The terms in which to report the API's errors about the object's resource. */
   termsOf(object: KubeObject): SpecTerms {
     const sources = inputsOf(this.specIfValid(object)).filter(isSource);
     return { spec: object.spec, members: this.declared.memberNames ?? NO_TERMS.members, sources };
@@ -88,19 +88,19 @@ export class ConnectedKind {
     return this.declared.spec.safeParse(object.spec ?? {}).data;
   }
 
-  /** The spec, with invalid members as given: the other members count whatever else is wrong. */
+  /** The spec member by member; an invalid member stays as given, so that the others can still be used. */
   membersOf(object: KubeObject): ManagedSpec {
     return this.specIfValid(object) ?? this.declared.readMembers(object.spec);
   }
 
-  /** When to look again although nothing reports a change: at the resource's end, or when the service may have changed it. */
+  /** When to look again without an event: when the resource ends, or when the service may have changed it. */
   refreshAt(remote: Remote, now: Date): Date | undefined {
     const endsIn = this.#msToEnd(remote, now) ?? 0;
     const end = endsIn > 0 ? new Date(now.getTime() + endsIn) : undefined;
     return earliest(this.declared.refreshAt?.(remote, now), end);
   }
 
-  /** When what the resource hands out is to be replaced, for an object in sync. */
+  /** When the handed-out value is to be replaced, for an object in sync. */
   renewsAt(object: KubeObject, spec: ManagedSpec, remote: Remote, now: Date): Date | undefined {
     if (spec.managementPolicy !== 'Manage') return undefined;
     const { due, at } = this.delivery?.renewal(object, spec, remote, now) ?? {};
@@ -122,7 +122,7 @@ export class ConnectedKind {
     return at === undefined ? undefined : Date.parse(at) - (remote.answeredAt ?? now).getTime();
   }
 
-  /** Whether, according to the caches, the token is in its Secret, if it is to be; never asks the API server. */
+  /** Whether the token, if the kind has one, is in its Secret according to the caches; never asks the API server. */
   looksHeld(object: KubeObject, spec = this.specIfValid(object)): boolean {
     if (spec?.managementPolicy !== 'Manage') return spec !== undefined;
     return this.delivery?.looksHeld(object, spec) ?? true;

@@ -36,7 +36,7 @@ export function differs(
   remotes: ReadonlyMap<string, Remote>,
 ): boolean {
   if (isDeleting(object) || isPaused(object)) return false;
-  // What was in sync had all that it needs, so that something has changed since.
+  // An object in sync had valid inputs, so something has changed since.
   if (!spec) return wasInSync(readStatus(object), object);
   if (isElsewhere(kind, spec, object) || hasMovedOn(kind, object)) return true;
   if (spec.managementPolicy === 'Observe') return observedDiffers(kind, spec, object, remotes);
@@ -53,31 +53,31 @@ export function idsCompared(object: KubeObject): string[] {
   return [readIdentity(object).externalId, claimedId(object), readStatus(object).id].filter((id) => id !== undefined);
 }
 
-/** Whether the spec refers to another owner by now: one that was made anew while nobody worked on the object, perhaps. */
+/** Whether the reference now resolves to another owner, for example one that was recreated while the operator was down. */
 function isElsewhere(kind: ComparableKind, spec: ManagedSpec, object: KubeObject): boolean {
   const status = readStatus(object);
   return kind.isAttached && wasInSync(status, object) && ownerIdIn(kind.declared, spec) !== status.id;
 }
 
 /**
- * Whether what the object refers to is another by now than its status says: perhaps it follows already, but was ended
- * before it could say so, and what it referred to before is kept for as long as the status names it.
+ * Whether a reference now resolves to another id than the status shows. The operator may have died after the update and
+ * before the status, and the former target is kept while a status names it.
  */
 function hasMovedOn(kind: ComparableKind, object: KubeObject): boolean {
   const status = readStatus(object);
-  // The same spec refers to as much as it did then; most refer to nothing.
+  // An unchanged spec has as many references as before; most have none.
   if (!wasInSync(status, object) || status.references === undefined) return false;
   const references = kind.referencesOf(object);
   return references !== undefined && hasNewInputs(object, { sources: [], references });
 }
 
-/** A difference in an object that was in sync was made by somebody else; any other comes from a change of the spec. */
+/** A difference is drift if the object was in sync. Otherwise, it comes from a change of the spec. */
 export function isDrift(object: KubeObject, id: string): boolean {
   const status = readStatus(object);
   return status.id === id && wasInSync(status, object);
 }
 
-/** Whether the spec takes another text or another id from elsewhere than at the last reconcile that succeeded. */
+/** Whether an input has another value than at the last successful reconcile. */
 export function hasNewInputs(object: KubeObject, used: UsedInputs | undefined): boolean {
   const { sources = [], references = [] } = readStatus(object);
   const isNewText = ({ field, digest }: UsedSource) =>
@@ -93,7 +93,7 @@ function observedDiffers(
   object: KubeObject,
   remotes: ReadonlyMap<string, Remote>,
 ): boolean {
-  // What an attached kind observes is in its spec, and not in an annotation.
+  // An attached kind names what it observes in its spec, not in an annotation.
   const id = kind.isAttached ? readStatus(object).id : claimedId(object);
   if (id === undefined) return false;
   const remote = remotes.get(id);
@@ -107,14 +107,14 @@ function observedDiffers(
   );
 }
 
-/** Whether the status shows what the service has since changed. */
+/** Whether the service has changed a value that the status shows. */
 function describesOtherwise(kind: ComparableKind, spec: ManagedSpec, object: KubeObject, remote: Remote): boolean {
   const status = readStatus(object);
   const described = Object.entries(kind.declared.describe(spec, remote, object));
   return described.some(([name, value]) => !sameStatus(status[name], value));
 }
 
-/** Whether the resource has come to its end, or been given more time, since the status was written. */
+/** Whether the resource has expired, or its end was put off, since the status was written. */
 function endsOtherwise(kind: ComparableKind, object: KubeObject, remote: Remote): boolean {
   const ready = findCondition(readStatus(object).conditions ?? [], CONDITION.ready);
   const isOver = kind.expired(remote, new Date()) !== undefined;

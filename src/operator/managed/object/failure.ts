@@ -6,7 +6,7 @@ import { Blocked, Contradiction, StaleObject } from '../declaration/external.ts'
 import { aboutMember, inSpecTerms, NO_TERMS, type SpecTerms } from '../declaration/spec-terms.ts';
 
 export type Failure =
-  /** Somebody else wrote first; retry with the newest version. The message is for when that does not help. */
+  /** Another client wrote first; retry with the newest version. The message is shown if retrying does not help. */
   | { kind: 'stale'; reason: Reason; message: string }
   /** Temporary; the object is no worse than before. */
   | { kind: 'transient'; reason: Reason; message: string; retryAfterMs?: number | undefined }
@@ -43,7 +43,7 @@ function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
         : `The management API is failing (${error.status === 503 ? `${error.code}: ${error.message}` : error.code}); retrying`;
     return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
-  // Somebody else wrote first, or an earlier write of ours has arrived late.
+  // Another client wrote first, or an earlier write of ours arrived late.
   if (error.code === 'PRECONDITION_FAILED') return stale(error, REASON.rejected);
   const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
   if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {

@@ -34,7 +34,7 @@ export function tokenUnavailable(id: string, { what }: Pick<Handout, 'what'>): F
   return { status: 'False', reason: REASON.tokenUnavailable, message };
 }
 
-/** Of a token that was issued for the object itself. */
+/** For a token that was issued for the object, unlike one of an adopted resource. */
 export function tokenLostAgain(id: string, { what }: Pick<Handout, 'what'>): Finding {
   const message = `The ${what} of ${id} was changed or deleted soon after it was issued: find out what else writes to its Secret. Another one is issued after a pause, which doubles each time`;
   return { status: 'False', reason: REASON.secretConflict, message };

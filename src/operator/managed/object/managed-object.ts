@@ -30,7 +30,7 @@ export interface ObjectAccess {
   metrics: ManagedMetrics;
   /** Whether objects of the namespace may adopt and observe existing resources. */
   mayAdopt(namespace: string): boolean;
-  /** Whether what is handed out may have the rights of a user, such as the one in whose name the operator works. */
+  /** Whether a handed-out value may have the rights of a user. */
   mayHandOutUserRights: boolean;
   reissueBackoff: ReissueBackoff;
   dnsEndpoints: DnsEndpoints;
@@ -44,12 +44,12 @@ export interface Outcome {
   requeueAfterMs?: number;
 }
 
-/** Nothing tells when what was refused has become allowed. */
+/** No event reports that a refused call is now allowed. */
 const REFUSED_RETRY_MS = 60_000;
 
-/** Whether the spec of an object version takes something from elsewhere, if all of that was there. */
+/** Whether the spec of an object version has inputs; set once all of them were resolved. */
 const resolved = new WeakMap<KubeObject, boolean>();
-/** The object versions that were compared with everything that was created for them, if that was asked for. */
+/** Object versions whose identity was compared with the API, as a requested reconcile demands. */
 const compared = new WeakSet<KubeObject>();
 
 export class ManagedObject {
@@ -57,13 +57,13 @@ export class ManagedObject {
   readonly kind: ConnectedKind;
   readonly claims: Claims;
   readonly metrics: ManagedMetrics;
-  /** What the spec took from elsewhere when it was resolved; undefined if it takes nothing. */
+  /** The inputs that the spec was resolved with; undefined if it has none. */
   inputs: UsedInputs | undefined;
-  /** What the user should know about that. */
+  /** A remark for the user about these inputs. */
   remark: string | undefined;
-  /** Why the next create replaces a resource: told once it has succeeded. */
+  /** Why the next create replaces a resource; reported once it has succeeded. */
   replaces: string | undefined;
-  /** Why the next create issues something anew; undefined if an earlier reconcile began it, or it is the first. */
+  /** Why the next create reissues a value; undefined for the first create, and if an earlier reconcile began it. */
   reissued: Renewal['cause'] | 'gone' | undefined;
   readonly #access: ObjectAccess;
   #isCompared: boolean;
@@ -80,15 +80,15 @@ export class ManagedObject {
     this.#isCompared = compared.has(object);
   }
 
-  /** From now on, also when the reconcile fails, the request for a reconcile counts as handled. */
+  /** Marks the requested reconcile as handled, even if a later step fails. */
   noteCompared(): void {
     this.#isCompared = true;
     compared.add(this.object);
   }
 
   /**
-   * The spec as declared, with what it takes from elsewhere.
-   * @throws Blocked naming every invalid field, and what may not be taken or is not there
+   * The spec with its inputs resolved.
+   * @throws Blocked naming every invalid field, or an input that is missing or not permitted
    */
   async readSpec(): Promise<ManagedSpec> {
     const declared = readSpec(this.kind.declared.spec, this.object);
@@ -131,7 +131,7 @@ export class ManagedObject {
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
   }
 
-  /** Whether the spec takes anything from elsewhere; undefined if no reconcile of this version has found all of that. */
+  /** Whether the spec has inputs; undefined if no reconcile of this version could resolve them. */
   get tookInputs(): boolean | undefined {
     return resolved.get(this.object);
   }
@@ -158,10 +158,10 @@ export class ManagedObject {
     }
   }
 
-  /** Publishes the DNS records of the resource if the spec asks for that; returns what the condition says about it. */
+  /** Publishes the DNS records of the resource if the spec asks for it; returns the finding for the condition. */
   async publishDnsRecords(spec: ManagedSpec, remote: Remote): Promise<Finding | undefined> {
     const { declared } = this.kind;
-    // An object that only observes leaves what it has published as it is.
+    // An object that only observes leaves its published records alone.
     if (!declared.dnsRecords || spec.managementPolicy === 'Observe') return undefined;
     const finding = await this.#access.dnsEndpoints.ensure(this.object, declared.dnsRecords(spec, remote));
     if (finding?.reason === REASON.publishRefused) this.retryRefused();
@@ -187,7 +187,7 @@ export class ManagedObject {
     this.#retryAt = earliest(this.#retryAt, at);
   }
 
-  /** When to try again what does not fail the reconcile. */
+  /** When to retry a refused step that did not fail the reconcile. */
   get retryAt(): Date | undefined {
     return this.#retryAt;
   }

@@ -1,9 +1,8 @@
 /**
- * What an object is denied although its spec is valid. Existing resources may be adopted only where the administrator
- * permits it by namespace: anyone who may write objects there could otherwise take over, read, or attach something to any
- * resource that they can name. An annotation that names a resource which was not created for its object counts as adoption,
- * and so does a reference by id (`mustNameNoIds`). Nor may an object hand out the rights of a user to everyone who
- * reads its Secret (docs/decisions/0015).
+ * Permissions beyond the validity of a spec. Existing resources may be adopted only in namespaces that the administrator
+ * permits. Otherwise, anyone who can write objects there could take over, read, or attach something to any resource.
+ * An annotation that names a resource of another origin counts as adoption, and so does a reference by id
+ * (`mustNameNoIds`). An object may not hand out the rights of a user through its Secret (docs/decisions/0015).
  */
 import { ANNOTATION } from '../../contract/names.ts';
 import { REASON } from '../../contract/reasons.ts';
@@ -23,7 +22,7 @@ export function requireAdoptionGrant({ object, mayAdopt }: { object: KubeObject;
   throw new Blocked(REASON.accessDenied, message);
 }
 
-/** @throws Blocked when what the object hands out would have the rights of a user, and that is not allowed */
+/** @throws Blocked when the handed-out value would have the rights of a user, and the administrator does not allow that */
 export function requireHandOutGrant(
   { kind, handsOutUserRights }: Pick<AnyKind, 'kind' | 'handsOutUserRights'>,
   spec: ManagedSpec,
@@ -35,7 +34,7 @@ export function requireHandOutGrant(
 }
 
 /**
- * For a namespace without adoption: who may write objects there could attach something to whatever they can name.
+ * For namespaces without adoption, where a reference by id could attach something to any resource.
  * @throws Blocked when the spec names anything by id, whether or not that exists
  */
 export function mustNameNoIds({ metadata, spec }: KubeObject): void {
@@ -55,7 +54,7 @@ export function namedById(spec: unknown): NamedById[] {
   return namedIn(spec, 'spec', false);
 }
 
-/** @param isReference whether the value is in the place of a reference, or of a list of them */
+/** @param isReference whether the value stands where a reference, or a list of references, belongs */
 function namedIn(value: unknown, path: string, isReference: boolean): NamedById[] {
   if (Array.isArray(value)) return value.flatMap((each, index) => namedIn(each, `${path}[${index}]`, isReference));
   if (typeof value !== 'object' || value === null) return [];

@@ -9,7 +9,7 @@ import { currentClaim, supersededIn } from '../knowledge/claims.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import type { ManagedObject } from './managed-object.ts';
 
-/** The object that manages what this one claims, or goes before it. */
+/** The object that has precedence in managing what this one claims; undefined if there is none. */
 export async function rivalOf({ object, kind, claims }: ManagedObject): Promise<KubeObject | undefined> {
   const rival = claims.rivalOf(object);
   if (!rival) return undefined;
@@ -17,7 +17,7 @@ export async function rivalOf({ object, kind, claims }: ManagedObject): Promise<
   return isCreatedIn(scope, currentClaim(object)?.id) ? undefined : rival;
 }
 
-/** @throws Blocked when another object manages what this one claims, or goes before it */
+/** @throws Blocked when another object has precedence in managing what this one claims */
 export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
   const rival = await rivalOf(managed);
   if (!rival) return;
@@ -32,8 +32,8 @@ export function conflictWith(rival: KubeObject, kind: string, id: string | undef
 
 function howHeld(rival: KubeObject, other: string, id: string | undefined): string {
   if (id !== undefined && supersededIn(rival).includes(id))
-    return `superseded, but still managed by ${other}, until nothing refers to it any more and that has deleted or left it: wait, or delete this object`;
-  // The other object may never take it over: the mistake may be in its spec.
+    return `superseded, but still managed by ${other}, until nothing refers to it and that object has deleted or released it: wait, or delete this object`;
+  // The claim of the other object may be a mistake, so that it never takes the resource over.
   return currentClaim(rival)?.isConfirmed
     ? `already managed by ${other}: delete this object, or set deletionPolicy of that one to Retain and delete it`
     : `claimed by ${other}, which is older but has not taken it over yet: see there, or delete that object`;
@@ -43,7 +43,7 @@ function howHeld(rival: KubeObject, other: string, id: string | undefined): stri
 export function mayRetire(managed: ManagedObject, id: string, scope: CreateScope): boolean {
   const { object, kind, claims } = managed;
   if (isCreatedIn(scope, id)) return true;
-  // Where nothing may be adopted, annotations alone are not believed.
+  // Without adoption, annotations alone prove nothing.
   const shown = shownIdentity(object);
   if (!managed.mayAdopt && !(shown && knows(shown, id))) return false;
   return kind.external.isId(id) && wasManaged(managed, id) && !claims.rivalFor(id, object);
@@ -71,7 +71,7 @@ export function wasManaged({ object, kind }: Managing, id: string): boolean {
   return [readStatus(object).adopted, annotation(object, ANNOTATION.adopt)].includes(id);
 }
 
-/** Whether the status says so or is missing. An object that only observes shows an owner, too. */
+/** Whether the status shows it, or is missing. The id alone is no proof, since an observing object shows an owner too. */
 function hasModulesOf(object: KubeObject, id: string): boolean {
   const { conditions, retiring = [] } = readStatus(object);
   return conditions === undefined || retiring.some((entry) => entry.id === id);

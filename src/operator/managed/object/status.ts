@@ -59,7 +59,7 @@ export async function writeStatus(
   if (isNews) managed.recordEvent('Warning', EVENT_REASON.adoptionIgnored, note);
 }
 
-/** Of a spec that takes nothing from elsewhere, nothing is said. */
+/** The condition is absent if the spec has no inputs. */
 const whenResolved = (takesInputs: boolean) => ({ [CONDITION.referencesResolved]: takesInputs ? RESOLVED : undefined });
 
 const someOf = <T>(list: readonly T[] = []) => (list.length > 0 ? list : undefined);
@@ -73,7 +73,7 @@ export async function showPaused(managed: ManagedObject): Promise<Outcome> {
 }
 
 /**
- * Shows a failure in the conditions and, if that changed them, in a Kubernetes Event; returns the object as written.
+ * Shows a failure in the conditions and, if they changed, in a Kubernetes Event; returns the object as written.
  */
 export async function showFailure(managed: ManagedObject, failure: ShownFailure): Promise<KubeObject> {
   const { object } = managed;

@@ -16,7 +16,7 @@ export interface SecretOwner {
   name: string;
 }
 
-/** Whether the object may write to the Secret; not if it belongs to something else, or holds what another resource hands out. */
+/** Whether the object may write the Secret: not if it has another owner, or holds the value of another resource. */
 export function isOurs(handout: Handout, existing: KubeObject, object: KubeObject, id?: string): boolean {
   if (isOwnedBy(existing, object) || isOfPredecessor(handout, existing, object)) return true;
   const { externalId, retiring } = readIdentity(object);
@@ -24,20 +24,20 @@ export function isOurs(handout: Handout, existing: KubeObject, object: KubeObjec
   return held !== undefined && [id, externalId, ...retiring.map((entry) => entry.id)].includes(held);
 }
 
-/** Whether the operator wrote the Secret, and nobody owns it any more. */
+/** Whether the operator wrote the Secret and has since removed its owner. */
 export function isReleased({ secretType }: Handout, { type, metadata }: KubeObject): boolean {
   return type === secretType && !metadata.ownerReferences?.length;
 }
 
-/** The id of the resource whose value is in such a Secret. */
+/** The id of the resource whose value a released Secret holds. */
 export function releasedId(handout: Handout, existing: KubeObject): string | undefined {
   return isReleased(handout, existing) ? idIn(existing, handout) : undefined;
 }
 
 /**
- * @param id of the object's resource, where the object does not tell yet
- * @param mayExist whether a resource may exist whose value was released; undefined where none may be adopted
- * @throws Blocked when the Secret belongs to something else
+ * @param id of the object's resource, if the object does not record it yet
+ * @param mayExist whether the resource of a released value may exist; undefined in namespaces without adoption
+ * @throws Blocked when the object may not write the Secret
  */
 export async function mustBeOurs(
   handout: Handout,
@@ -52,8 +52,8 @@ export async function mustBeOurs(
 }
 
 /**
- * What to tell the user about a Secret that is not the object's.
- * @param heldExists whether the resource may exist whose value was released; undefined where that is nobody's business
+ * The error for a Secret that is not the object's.
+ * @param heldExists whether the resource of a released value may exist; undefined where the message must not reveal it
  */
 export function secretConflict(
   handout: Handout,
@@ -110,7 +110,7 @@ export function ownersOfChange(change: ObjectChange): SecretOwner[] {
   return [...new Map(versions.flatMap(ownersOf)).values()];
 }
 
-/** Also those that are no controllers (any more). */
+/** Includes owners that are not controllers. */
 function ownersOf({ metadata }: KubeObject): [uid: string, owner: SecretOwner][] {
   const { ownerReferences = [], namespace = '' } = metadata;
   return ownerReferences.map(({ uid, kind, name }) => [uid, { kind, name, namespace }]);

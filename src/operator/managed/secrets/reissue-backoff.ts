@@ -1,18 +1,18 @@
 /**
- * Pauses before a token that was lost is issued again. Where something else overwrites the Secret each time, such as a
- * GitOps tool, a token would otherwise be issued and revoked at every change. No I/O.
+ * Pauses before a lost token is reissued. Otherwise, a GitOps tool that keeps overwriting the Secret would have a token
+ * issued and revoked at every change. No I/O.
  */
 
 const FIRST_MS = 1_000;
 const LONGEST_MS = 10 * 60_000;
-/** After this long without a loss, the next one is the first. */
+/** After this long without a loss, the pauses start over. */
 const FORGOTTEN_MS = 2 * LONGEST_MS;
 
 export class ReissueBackoff {
   /** The last reissue for each object, by its UID. */
   readonly #last = new Map<string, { at: number; pauseMs: number }>();
 
-  /** A lost token is issued again. */
+  /** Records that a lost token was reissued. */
   reissued(uid: string, now: Date): void {
     const at = now.getTime();
     for (const [each, last] of this.#last) if (at - last.at >= FORGOTTEN_MS) this.#last.delete(each);
@@ -20,7 +20,7 @@ export class ReissueBackoff {
     this.#last.set(uid, { at, pauseMs: before ? Math.min(LONGEST_MS, 2 * before.pauseMs) : FIRST_MS });
   }
 
-  /** When the next one may be issued; undefined if now. */
+  /** When the next token may be issued; undefined if that is now. */
   pauseUntil(uid: string, now: Date): Date | undefined {
     const last = this.#last.get(uid);
     const until = last ? last.at + last.pauseMs : 0;

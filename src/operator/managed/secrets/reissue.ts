@@ -1,4 +1,4 @@
-/** When to replace what ends at a known time, such as a certificate. Pure. */
+/** When to replace a value that expires, such as a certificate. Pure. */
 import { parseDuration } from '../../../settings/duration.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { Renewal } from '../declaration/external.ts';
@@ -11,10 +11,10 @@ export interface Term {
 }
 
 const RENEW_BEFORE_MS = 30 * 24 * 3_600_000;
-/** Of the term, at most: what is new must not be due at once. */
+/** At most this part of the term, so that a new value is not due immediately. */
 const LARGEST_PART = 1 / 3;
 
-/** When it is replaced: so long before its end, but not in the first two thirds of its term. */
+/** When the value is replaced: `renewBefore` ahead of its end, but not in the first two thirds of its term. */
 export function reissueTime({ from, until }: Term, renewBefore: string | undefined): Date {
   const [start, end] = [Date.parse(from), Date.parse(until)];
   const wanted = renewBefore === undefined ? RENEW_BEFORE_MS : parseDuration(renewBefore);

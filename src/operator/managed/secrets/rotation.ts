@@ -64,18 +64,18 @@ export function rotationRequest(object: KubeObject): string | undefined {
   return requested === annotation(object, ANNOTATION.rotateHandledAt) ? undefined : requested;
 }
 
-/** The annotations that mark the request for a rotation as handled, by whatever is new. */
+/** The annotations that mark a requested rotation as handled; any new resource handles it. */
 export function rotationHandled(object: KubeObject): Record<string, string> {
   const requested = annotation(object, ANNOTATION.rotateRequestedAt);
   return requested === undefined ? {} : { [ANNOTATION.rotateHandledAt]: requested };
 }
 
-/** Whether a requested rotation was begun of which the status does not know yet. */
+/** Whether a requested rotation has begun but does not show in the status yet. */
 export function isRotationBegun(object: KubeObject): boolean {
   return annotation(object, ANNOTATION.rotateHandledAt) !== readStatus(object).lastHandledRotateAt;
 }
 
-/** The annotations that restore from the status which request was handled, so that a newer one still counts. */
+/** Restores from the status which request was handled, so that only a newer one counts. */
 export function rotationRestored(object: KubeObject): Record<string, string> {
   const { lastHandledRotateAt } = readStatus(object);
   if (lastHandledRotateAt === undefined || annotation(object, ANNOTATION.rotateHandledAt) !== undefined) return {};

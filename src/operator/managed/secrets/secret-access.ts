@@ -27,7 +27,7 @@ export class SecretAccess {
     return this.#cache.ownedBy(uid);
   }
 
-  /** The Secret itself, whoever owns it. */
+  /** The Secret itself, regardless of its owner. */
   find(name: string, namespace: string | undefined): Promise<KubeObject | undefined> {
     return this.#kube.find(SECRETS, name, namespace);
   }

@@ -1,4 +1,4 @@
-/** Stores what a resource hands out in a Secret, and moves it when the object changes the Secret's name. */
+/** Stores the handed-out value in a Secret, and moves it when the spec changes the Secret's name. */
 import { z } from 'zod';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
@@ -11,7 +11,7 @@ import { formerNames, isOwnedBy, isReleased, mustBeOurs } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 import { mustBeOfType, mustBeUnaltered, mustBeWritable } from './unwritable-secret.ts';
 
-/** Stands for what is not known yet, in its usual length: a policy may look at that. */
+/** Placeholders of realistic length for a dry run, since an admission policy may check the length. */
 const UNKNOWN = { id: 'x'.repeat(32), value: 'x'.repeat(50) };
 
 type MayExist = (id: string) => Promise<boolean>;
@@ -47,19 +47,19 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const { id } = remote;
     const name = secretNameOf(object, spec);
     const shown = valueIn(this.handout, remote);
-    // A one-time value that is shown has just been made, and cannot be had again: the cache is no proof that it is stored.
+    // A one-time value in a response was just issued and cannot be read again. A cached Secret does not prove it is stored.
     const isNew = this.handout.isOneTime && shown !== undefined;
     if (!isNew && this.#formerNames(object, name).length === 0) {
       if (this.#isIntact(object, spec, { id, value: shown })) return 'held';
     }
-    // A new value usually goes into a new Secret, so create it without looking; an existing one shows as a conflict.
+    // A new value usually needs a new Secret: create it without a read; an existing one causes a conflict.
     const mayExist = shown === undefined || this.#secrets.cached(object, name) !== undefined;
     const existing = mayExist ? await this.#find(object, name, id) : undefined;
     const former = await this.#findFormer(object, name);
     const stored = () => [existing, ...former].map((secret) => storedValue(this.handout, secret, id)).find(Boolean);
     const value = shown ?? stored();
     if (value === undefined) return 'lost';
-    // Only now: whoever lets go of one of these Secrets after this has changed it since it was read.
+    // Check after reading the Secrets: if an object releases one later, the resource version makes our write fail.
     await recipient.mustBeNewest();
     await this.#write(object, spec, { id, value }, existing);
     for (const secret of former) await this.#secrets.delete(secret);
@@ -86,7 +86,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   async release(object: KubeObject, ids: readonly string[]): Promise<string[]> {
     const { uid: owner, namespace } = object.metadata;
     const held: string[] = [];
-    // One that was released before a crash is no longer found by its owner, and may not be in the status yet.
+    // A Secret released before a crash no longer has the owner, and may not be in the status yet: also try its declared name.
     for (const name of new Set([...this.#formerNames(object, undefined), declaredName(object)])) {
       const existing = await this.#secrets.find(name, namespace);
       if (!existing) continue;
@@ -136,7 +136,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const found: KubeObject[] = [];
     for (const former of this.#formerNames(object, name)) {
       const secret = await this.#secrets.find(former, object.metadata.namespace);
-      // Made anew by hand, it may have another type, and the token all the same.
+      // A Secret that was recreated by hand may have another type but still hold the token.
       const isOfThis = secret?.type === this.handout.secretType || (secret && idIn(secret, this.handout) !== undefined);
       if (secret && isOfThis && isOwnedBy(secret, object)) found.push(secret);
     }
@@ -153,7 +153,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   }
 }
 
-/** What was created, or what is in its place. That it exists may be hidden by a used-up quota. */
+/** The created object, or the existing one of that name. An exhausted quota can mask that it exists. */
 async function unlessExisting(
   creation: Promise<KubeObject>,
   find: () => Promise<KubeObject | undefined>,
@@ -161,7 +161,7 @@ async function unlessExisting(
   try {
     return { made: await creation };
   } catch (error) {
-    // A Secret that exists can still be written when its namespace is being deleted, but would soon be gone.
+    // In a terminating namespace, an existing Secret can still be written but will soon be gone.
     if (!(error instanceof KubeError) || error.isNamespaceTerminating) throw error;
     const existing = await find();
     if (!existing) throw error;
@@ -169,7 +169,7 @@ async function unlessExisting(
   }
 }
 
-/** Where the spec wants the Secret, whether or not the rest of it is valid. */
+/** The name of the Secret in the spec, even if the rest of the spec is invalid. */
 function declaredName({ metadata, spec }: KubeObject): string {
   return nameInSpec.parse(spec)?.secret?.name ?? metadata.name;
 }

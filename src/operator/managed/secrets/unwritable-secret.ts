@@ -1,4 +1,4 @@
-/** Secrets that cannot be what they have to be: immutable, of another type, on their way out, or altered when stored. Pure. */
+/** Secrets that cannot be written as required: immutable, of another type, being deleted, or altered when stored. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
@@ -8,8 +8,8 @@ import type { SecretBody } from './content.ts';
 import { encodedData } from './data.ts';
 
 /**
- * @param data what it is to hold; undefined for what is not known yet
- * @throws Blocked when it would have to change and cannot
+ * @param data the desired data; undefined while the value is not known
+ * @throws Blocked when the Secret would have to change and cannot
  */
 export function mustBeWritable(existing: KubeObject, data?: Readonly<Record<string, unknown>>): void {
   const { name, deletionTimestamp } = existing.metadata;
@@ -21,9 +21,9 @@ export function mustBeWritable(existing: KubeObject, data?: Readonly<Record<stri
 }
 
 /**
- * Whoever alters the value, or what tells whether it was altered, would have another one issued at every look.
- * @param stored the Secret that the API server has made of it, or would make
- * @throws Blocked naming what is not as it was sent
+ * A webhook that alters the value or its digest would make every reconcile issue another token.
+ * @param stored the Secret as the API server stored it, or would store it in a dry run
+ * @throws Blocked naming the altered fields
  */
 export function mustBeUnaltered(sent: SecretBody, stored: KubeObject): void {
   const altered = alteredFields(sent, stored);
@@ -47,7 +47,7 @@ function alteredFields({ type, metadata, data }: SecretBody, stored: KubeObject)
   ];
 }
 
-/** @param sent null for what is to go */
+/** @param sent null removes a member */
 function alteredMembers(
   path: string,
   sent: Readonly<Record<string, string | null>>,
@@ -56,7 +56,7 @@ function alteredMembers(
   return Object.entries(sent).flatMap(([key, value]) => ((stored[key] ?? null) === value ? [] : [`${path}[${key}]`]));
 }
 
-/** @throws Blocked when it has a type that no patch can change */
+/** @throws Blocked when the type differs, which no patch can change */
 export function mustBeOfType({ secretType }: Pick<Handout, 'secretType'>, existing: KubeObject): void {
   if (existing.type === secretType) return;
   throw unwritable(existing, `has the type ${String(existing.type)}, and has to have the type ${secretType}`);

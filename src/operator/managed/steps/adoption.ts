@@ -20,7 +20,7 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   const { external } = managed.kind;
   const remote = await observeVisible(managed, { id, generation: 0 });
   if (!remote) {
-    // Perhaps it was adopted once, and the object creates the resource that replaces it.
+    // It may have been adopted earlier, and the object is creating its replacement.
     if (isBegun(readIdentity(managed.object))) return;
     const message = `${id}, named by the annotation ${ANNOTATION.adopt}, does not exist: ${CORRECT_OR_REMOVE}`;
     throw new Blocked(REASON.externalNotFound, message);
@@ -28,7 +28,7 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   // Checked before adopting: the remedy is to delete the object, which must not delete a resource that it does not own.
   mustBeChangeable(external, spec, remote);
   await managed.mustBeNewest();
-  // An object that looks new may be one that has lost everything.
+  // An object that looks new may have lost its annotations and status.
   const scope = await external.closeScope(managed.object.metadata.uid);
   await managed.persist(adoptedIdentity(id, scope, new Date()), rotationHandled(managed.object));
   managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);

@@ -1,4 +1,4 @@
-/** Which resource the modules of an object belong to, as its annotations and its status record it. */
+/** Records the owner of an object's modules in its annotations and its status. */
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { readPolicies } from '../declaration/spec.ts';
 import { type Identity, identityInStatus, readIdentity } from '../identity/identity.ts';
@@ -7,7 +7,7 @@ import { resourceIdOf } from '../knowledge/inputs.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { mayRetire } from '../object/rivals.ts';
 
-/** Records the owner in the annotations, which claims its modules, and the owner before it as superseded. */
+/** Records the owner in the annotations, which claims its modules, and the previous owner as superseded. */
 export async function ensureAttachedTo(managed: ManagedObject, ownerId: string): Promise<void> {
   const { object } = managed;
   const recorded = readIdentity(object);
@@ -23,7 +23,7 @@ const NOTHING_CREATED = { resources: [], nextSequence: 1 };
 
 const isListed = ({ retiring }: Identity, id: string) => retiring.some((entry) => entry.id === id);
 
-/** The list of superseded owners once the object belongs to another owner, which is taken off the list. */
+/** The superseded owners once the object has a new owner, which is removed from the list. */
 export function supersededBy(ownerId: string, { externalId, retiring }: Identity, now: Date): Identity['retiring'] {
   const before = externalId === undefined ? [] : [{ id: externalId, generation: 0, after: now.toISOString() }];
   const others = retiring.filter(({ id }) => id !== externalId);
@@ -31,15 +31,15 @@ export function supersededBy(ownerId: string, { externalId, retiring }: Identity
 }
 
 /**
- * Records the owner in the status, too, before any modules are set there. From then on the object manages them. Annotations
- * alone would not do: somebody may edit them, and the operator would delete modules that the object has never set.
+ * Also records the owner in the status before any modules are set. From then on, the object manages them. Annotations alone
+ * are not enough: after an edit, the operator would delete modules that the object has never set.
  */
 export async function ensureOwnerShown(managed: ManagedObject): Promise<void> {
   const identity = readIdentity(managed.object);
   const before = shownIdentity(managed.object)?.externalId;
   if (before === identity.externalId) return;
   const shown = { id: identity.externalId, ...identityInStatus(identity) };
-  // Without observedGeneration: what the new owner has is not drift.
+  // Drop observedGeneration, so that differences at the new owner are not taken for drift.
   await managed.patchStatus({}, before === undefined ? shown : { ...shown, observedGeneration: undefined });
 }
 
@@ -53,8 +53,8 @@ export async function restoreOwnerShown(managed: ManagedObject): Promise<void> {
 }
 
 /**
- * Whether the modules are deleted together with their owner, the route or edge that they belong to. They guard it until
- * then: deleted first, they would leave a protected route open to everybody for its last moments.
+ * Whether the modules will be deleted together with their owner, a route or edge. They guard it until then: deleting them
+ * first would briefly leave a protected route open to everyone.
  */
 export function goesWithOwner({ kind, object }: ManagedObject, ownerId: string): boolean {
   if (!kind.isAttached) return false;

@@ -53,10 +53,10 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
 }
 
 /**
- * Whether the API expects a create of this generation, or of an earlier one. One that it does not expect yet, since it was
- * edited or the API restored from a backup, must not be sent: if it is late, it would be taken once others have come as
- * far, whoever has forgotten of it by then. What was expected when it was sent is refused as soon as the scope is closed, or
- * another create has its number. In a scope in which nothing was begun, as of an object from a backup, it becomes the first.
+ * Whether the API expects a create of this generation, or of an earlier one. After an edit or a restore of the API, the
+ * generation may be too high. Such a create must not be sent: if it arrived late, the API could accept it once other creates
+ * have reached its number. An expected create is refused once the scope is closed or its number is taken. In an empty
+ * scope, as after a restore under another UID, the create becomes the first.
  */
 async function ensureExpected(managed: ManagedObject): Promise<boolean> {
   const identity = readIdentity(managed.object);
@@ -74,9 +74,9 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
   } catch (error) {
     const earlier = earlierCreate(error);
     if (earlier === 'refused') return earlier;
-    // Of what lives inside another resource, the error has no whole id; what was created in the scope has.
+    // The error has only part of the id of a nested resource; the scope has the whole id.
     if (earlier && !external.isId(earlier.id)) return 'refused';
-    // An earlier attempt created it from an older spec. What is recorded as created is what the spec asks for.
+    // An earlier attempt created it from an older spec. Update it before recording it as created.
     const remote = earlier && (await observeVisible(managed, { id: earlier.id, generation: identity.generation }));
     if (!remote) throw error;
     if (external.replacingChanges(spec, remote).length > 0) return remote;
@@ -86,8 +86,8 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
 }
 
 /**
- * What a failed create reveals about earlier ones: that they leave no place for it, or the id that one under its key has
- * created; undefined for neither.
+ * What a failed create reveals about earlier ones: `refused` if they took its number, or the id that an earlier attempt with
+ * its key created; undefined for neither.
  */
 export function earlierCreate(error: unknown): 'refused' | { id: string } | undefined {
   if (!(error instanceof ApiError)) return undefined;

@@ -29,8 +29,8 @@ export function retryAfter(heldSince: Date, now: Date): Date {
 }
 
 /**
- * Deletes the superseded resources that are due; returns when the next one is due. One that cannot be deleted yet is kept
- * for later, so that it does not hold up its successor.
+ * Deletes the superseded resources that are due; returns when the next one is due. A resource that cannot be deleted yet
+ * stays on the list, so that it does not hold up its successor.
  * @param successor as it was last observed; if missing, it is observed when needed
  */
 export async function retireSuperseded(
@@ -64,8 +64,8 @@ export async function retireSuperseded(
 }
 
 /**
- * The resources that are left to another object, which claims them: those that were not created for this one. Where nothing
- * may be adopted, also those that only the annotation names. Modules are left to their owner if that is deleted, too.
+ * The due resources that must not be deleted here: those that were not created for this object and that another one claims.
+ * Without adoption, also those that only the annotation names. Modules are left to an owner that is being deleted.
  */
 async function leftToOthers(managed: ManagedObject, entries: readonly Retiring[]) {
   const { object, kind, claims, mayAdopt } = managed;
@@ -118,7 +118,7 @@ export async function retainRemote(managed: ManagedObject, identity: Identity): 
     managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${namesOf(managed, [stays.id])}`);
 }
 
-/** Leaves the resource to another object. Superseded ones are deleted now: nobody would do so later. */
+/** Leaves the resource to another object. Superseded ones are deleted now, since no object lists them afterwards. */
 export async function leaveRemote(managed: ManagedObject, identity: Identity): Promise<void> {
   const { object, kind } = managed;
   if (isUnfinished(object)) return deleteRemote(managed, identity);
@@ -156,8 +156,8 @@ interface Remains {
 }
 
 /**
- * Which resource stays, and which are deleted. While a successor is being created, the one whose token is stored stays, or
- * else the last one that the object has named. The newest is not recorded anywhere yet, so nobody uses it.
+ * Which resource stays, and which are deleted. While a successor is being created, the resource with the stored token stays,
+ * or else the last one that the object has recorded. The newest one is not recorded yet, so it is not in use.
  * @param held the resources whose tokens are stored; a token is stored before its resource is recorded
  */
 export function whatStays(identity: Identity, { recorded, shown }: Known, held: readonly string[]): Remains {

@@ -39,7 +39,7 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   return managed.outcome();
 }
 
-/** Whether what the object claims is for another object to keep or to delete. */
+/** Whether another object is responsible for the resource that this one claims. */
 async function belongsToAnother(managed: ManagedObject): Promise<boolean> {
   const { object, kind, claims } = managed;
   const id = currentClaim(object)?.id;

@@ -1,6 +1,6 @@
 /**
- * What a resource serves only once it is guarded: as long as the modules that other objects declare for it are not there,
- * a new one would serve everybody. What serves already goes on.
+ * Keeps a resource from serving until it is guarded. A new resource without the modules that other objects declare for it
+ * would serve everyone. A resource that already serves goes on.
  */
 import { z } from 'zod';
 import { REASON } from '../../contract/reasons.ts';
@@ -14,9 +14,9 @@ import { specPaths } from '../object/findings.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 
 export interface Guarded {
-  /** What may be set by now. */
+  /** The part of the spec that may be set now. */
   spec: ManagedSpec;
-  /** What the rest waits for; undefined if there is no rest. */
+  /** What the withheld members wait for; undefined if none are withheld. */
   waiting: Finding | undefined;
 }
 
@@ -44,12 +44,12 @@ async function missingModules(managed: ManagedObject, spec: ManagedSpec, remote?
   const guards = () => kind.inputs.modulesDeclaredFor(kind.name, object);
   if (guards().length === 0) {
     if (requiring.safeParse(spec).success && present.length === 0) return NONE_DECLARED;
-    // It is about to serve: what becomes known afterwards comes too late.
+    // It is about to serve, so modules that become known later would come too late.
     const refusal = await catchUp(managed);
     if (refusal !== undefined) return `whether any are declared cannot be told: ${refusal}`;
   }
   const declared = guards();
-  // Of several that declare modules of one resource, one sets them.
+  // If several objects declare modules of one resource, only one of them sets them.
   const isGuarded = declared.some(({ modules }) => modules.every((module) => present.includes(module)));
   if (declared.length === 0 || isGuarded) return undefined;
   const waitedFor = declared.map(({ referrer, modules }) => `${modules.join(' and ')} of ${referrer}`).join(', or ');
@@ -75,7 +75,7 @@ const NONE_DECLARED = 'spec.requireModules asks for some, and no object declares
 
 const withModules = z.object({ modules: z.array(z.string()) });
 
-/** Whether the resource has what its object wants it to serve; of an invalid spec that cannot be told. */
+/** Whether the resource serves as its spec asks; false if the spec is invalid. */
 export function isServing({ object, kind }: ManagedObject, remote: Remote | undefined): boolean {
   const spec = kind.specIfValid(object);
   return spec !== undefined && !kind.declared.unserved?.(spec, remote).length;

@@ -10,19 +10,19 @@ export interface Intent {
   annotations: Record<string, string>;
 }
 
-/** Writes the finalizer and the create generation in one patch, before there is anything to lose. */
+/** Writes the finalizer and the create generation in one patch, before anything is created. */
 export async function ensureIntent(managed: ManagedObject): Promise<void> {
   const missing = missingIntent(managed.object);
   if (missing) await managed.persist(missing.identity, missing.annotations);
 }
 
-/** What has yet to be written; undefined if the object already carries it. */
+/** The part that is still to be written; undefined if the object already has it. */
 export function missingIntent(object: KubeObject): Intent | undefined {
   const identity = readIdentity(object);
   return isBegun(identity) ? undefined : { identity: nextGeneration(identity), annotations: rotationHandled(object) };
 }
 
-/** Puts back the finalizer of an object with something to lose that somebody has removed, whatever else is wrong with it. */
+/** Restores a removed finalizer if the object has a resource or a pending create, even if its spec is invalid. */
 export async function ensureFinalizer(managed: ManagedObject): Promise<void> {
   const { object } = managed;
   if (lacksFinalizer(object)) await managed.persist(readIdentity(object));

@@ -1,6 +1,6 @@
 /**
- * Finding what belongs to an object whose annotations were lost or edited. The API knows everything that was created in
- * the object's scope, which follows from its UID alone.
+ * Finds the resources of an object whose annotations were lost or edited. The API knows everything that was created in
+ * the object's scope, which depends only on its UID.
  */
 import { EVENT_REASON } from '../../contract/reasons.ts';
 import { type Identity, knows, nextGeneration, readIdentity } from '../identity/identity.ts';
@@ -33,9 +33,9 @@ async function compareIdentity(managed: ManagedObject): Promise<void> {
   await recoverIdentity(managed);
 }
 
-/** Ends all creates that have begun for the object, and records what they made, or else the next generation. */
+/** Ends all pending creates for the object and records their result, or else the next generation. */
 export async function recoverIdentity(managed: ManagedObject): Promise<void> {
-  // The cache may be stale, and the annotations be there.
+  // With a stale cache, the annotations may still exist.
   await managed.mustBeNewest();
   const recorded = readIdentity(managed.object);
   const recovered = await closeCreates(managed);
@@ -50,11 +50,11 @@ export async function recoverIdentity(managed: ManagedObject): Promise<void> {
   managed.recordEvent('Warning', EVENT_REASON.identityRestored, message);
 }
 
-/** Ends all creates that have begun for the object; returns what belongs to it then. */
+/** Ends all pending creates for the object; returns the identity that results. */
 export async function closeCreates(managed: ManagedObject): Promise<Identity> {
   const { object, kind } = managed;
   const scope = await kind.external.closeScope(object.metadata.uid);
-  // Read after the creates are closed: one of them may just have stored its token.
+  // Read the Secrets after closing the creates, since one of them may just have stored its token.
   const stored = (await kind.delivery?.stored(object)) ?? [];
   const shown = shownIdentity(object);
   const named = readIdentity(object);

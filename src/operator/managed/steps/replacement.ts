@@ -1,5 +1,5 @@
 /**
- * Whether the recorded resource can stay. If not, the identity is changed so that the next create replaces it, or so that
+ * Decides whether the recorded resource can stay. If not, the identity is changed so that the next create replaces it, or
  * a replacement is rolled back.
  */
 import { EVENT_REASON } from '../../contract/reasons.ts';
@@ -57,15 +57,15 @@ async function findRolledBack(managed: ManagedObject, spec: ManagedSpec): Promis
 }
 
 /**
- * Makes a superseded resource current again if the spec asks for it again; false if there is none. A route that was to move
- * keeps its place until its successor serves. If the move is put back, the API would refuse a new route in that place.
+ * Makes a superseded resource current again if it fits the spec again; false if none does. A route that is being moved keeps
+ * its path until its successor serves. If the user undoes the move, the API would refuse a new route for the old path.
  */
 export async function rollBack(managed: ManagedObject, spec: ManagedSpec): Promise<boolean> {
   const { kind, object } = managed;
-  // A one-time token was superseded for its own sake, and so was anything that a rotation was requested for.
+  // A resource that was superseded to replace its token, or on request, must not come back.
   if (kind.delivery?.handout.isOneTime || isRotationBegun(object)) return false;
   const { externalId: successor, retiring } = readIdentity(object);
-  // The last one was in use last.
+  // The last one was current most recently.
   for (const { id } of retiring.toReversed()) {
     const remote = await kind.external.observe(id);
     if (remote && fits(managed, spec, remote)) return makeCurrent(managed, id, successor);
@@ -81,7 +81,7 @@ function fits({ kind, object }: ManagedObject, spec: ManagedSpec, remote: Remote
 
 async function makeCurrent(managed: ManagedObject, id: string, successor: string | undefined): Promise<boolean> {
   await managed.mustBeNewest();
-  // The create of a successor may have taken effect, or may do so later.
+  // The create of a successor may have taken effect, or may still do so.
   const identity = await closeCreates(managed);
   if (!knows(identity, id)) return false;
   const entries = everythingOf(identity);
@@ -101,8 +101,8 @@ async function makeCurrent(managed: ManagedObject, id: string, successor: string
 }
 
 /**
- * The recorded resource no longer exists. A stale replica of the API may say so of one that does exist, so it is deleted all
- * the same once it has a successor.
+ * The recorded resource no longer exists. A stale replica of the API may report that in error, so the resource is still
+ * deleted once it has a successor.
  */
 async function recreate(managed: ManagedObject, id: string): Promise<undefined> {
   const next = nextGeneration(readIdentity(managed.object), { id, after: new Date() });
@@ -137,7 +137,7 @@ export function changedForGood({ kind }: ManagedObject, spec: ManagedSpec, remot
   return { cause: 'changed', overlapMs: 0, message };
 }
 
-/** Any new resource answers a requested rotation: rotating right after it would only revoke a fresh token. */
+/** Any new resource handles a requested rotation: another one would only revoke a fresh token. */
 const asRotated = ({ kind, object }: ManagedObject) => (kind.delivery ? rotationHandled(object) : {});
 
 /**

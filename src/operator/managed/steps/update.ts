@@ -37,7 +37,7 @@ export async function ensureUpToDate(
     return { remote, ready: readyOf(remote), synced: waiting ?? unchanged(managed.object), renewAt };
   }
   mustBeChangeable(external, allowed, remote);
-  // What differs may be the work of another process, for an object that is newer than this one, or gone.
+  // Another process may have made the difference for a newer version of the object, or the object may be gone.
   await managed.mustBeNewest();
   const updated = await external.update(remote, allowed);
   const synced = reportUpdate(managed, remote, specPaths(changes));

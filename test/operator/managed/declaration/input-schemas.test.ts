@@ -1,7 +1,7 @@
-/** How references and sources may be written in a spec; inputs.test.ts has what they are read as. */
+/** How references and sources are written in a spec, and what they are read as. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { Reference, Source } from '../../../../src/operator/managed/declaration/input.ts';
+import { inputsOf, Reference, replaceInputs, Source } from '../../../../src/operator/managed/declaration/input.ts';
 import { refTo, sourceOf, tlsSecretRef } from '../../../../src/operator/managed/declaration/input-schemas.ts';
 
 const policy = { title: 'IPPolicy', prefix: 'ipp' };
@@ -12,81 +12,89 @@ const text = z.string().max(5);
 const source = sourceOf(text);
 const long = (length: number) => 'a'.repeat(length);
 const problem = (schema: z.ZodType, given: unknown) => schema.safeParse(given).error?.issues[0]?.message;
+const id = 'ipp_01jd0000000000000000000000';
+const edgeId = 'edgtls_01jd0000000000000000000000';
+const reference = (name: string, namespace?: string, kind = 'IPPolicy') => new Reference({ kind, name, namespace });
 
 describe('a reference', () => {
-  test.each([
-    ['a name of one letter', { name: 'a' }, true],
-    ['the longest name', { name: long(253) }, true],
-    ['a longer name', { name: long(254) }, false],
-    ['an empty name', { name: '' }, false],
-    ['a namespace of one letter', { name: 'a', namespace: 'b' }, true],
-    ['the longest namespace', { name: 'a', namespace: long(63) }, true],
-    ['a longer namespace', { name: 'a', namespace: long(64) }, false],
-    ['an empty namespace', { name: 'a', namespace: '' }, false],
-  ])('may have %s or not', (_, given, expected) => {
-    expect(one.safeParse(given).success).toBe(expected);
-  });
+  const own = refTo([{ ...policy, id: z.literal('own') }], 'A policy.');
+  test.each<[string, z.ZodType, object, Reference | string]>([
+    ['by name', one, { name: 'a' }, reference('a')],
+    ['by the longest name', one, { name: long(253) }, reference(long(253))],
+    ['in a namespace', one, { name: 'a', namespace: long(63) }, reference('a', long(63))],
+    ['by id', one, { id }, id],
+    ['by an id of its own form', own, { id: 'own' }, 'own'],
+    ['to one of two kinds', two, { kind: 'TLSEdge', name: 'a' }, reference('a', undefined, 'TLSEdge')],
+    ['to any of two kinds by id', two, { id: edgeId }, edgeId],
+  ])('%s is read', (_, schema, given, expected) => expect(schema.parse(given)).toEqual(expected));
 
-  test('names its kind only where there are several', () => {
-    expect(two.parse({ kind: 'IPPolicy', name: 'a' })).toEqual(new Reference({ kind: 'IPPolicy', name: 'a' }));
-    expect(one.safeParse({ kind: 'IPPolicy', name: 'a' }).success).toBe(false);
-    expect(two.safeParse({ kind: 'Other', name: 'a' }).success).toBe(false);
-  });
+  test.each<[string, z.ZodType, object]>([
+    ['nothing', one, {}],
+    ['name and id', one, { name: 'a', id }],
+    ['a name that is too long', one, { name: long(254) }],
+    ['an empty name', one, { name: '' }],
+    ['a namespace that is too long', one, { name: 'a', namespace: long(64) }],
+    ['an empty namespace', one, { name: 'a', namespace: '' }],
+    ['the id of another kind', one, { id: edgeId }],
+    ['an id of another form', own, { id }],
+    ['a superfluous kind', one, { kind: 'IPPolicy', name: 'a' }],
+    ['a wrong kind', two, { kind: 'Other', name: 'a' }],
+    ['no kind where there are two', two, { name: 'a' }],
+    ['another member', one, { name: 'a', uid: 'y' }],
+  ])('with %s is refused', (_, schema, given) => expect(schema.safeParse(given).success).toBe(false));
 
-  test('says what it must name', () => {
+  test('says what it must name, and whether it is immutable', () => {
     expect(problem(one, {})).toBe('must name a IPPolicy, or have an id');
     expect(problem(two, { name: 'a' })).toBe('must name a IPPolicy or TLSEdge, or have an id');
-  });
-
-  test('by id may be to any of the kinds, or has the form that the one kind has', () => {
-    const id = 'edgtls_01jd0000000000000000000000';
-    expect(two.parse({ id })).toBe(id);
-    const own = refTo([{ ...policy, id: z.literal('own') }], 'A policy.');
-    expect(own.parse({ id: 'own' })).toBe('own');
-    expect(own.safeParse({ id: 'ipp_01jd0000000000000000000000' }).success).toBe(false);
-    expect(refTo([{ ...policy, id: z.literal('own') }, edge], 'One of them.').parse({ id })).toBe(id);
-  });
-
-  test('is immutable where that is declared', () => {
     const bound = refTo([policy], 'A policy.', { isImmutable: true });
-    expect(bound.parse({ name: 'a' })).toMatchObject({ isImmutable: true });
-    expect(one.parse({ name: 'a' })).toMatchObject({ isImmutable: false });
+    expect([bound, one].map((schema) => schema.parse({ name: 'a' }))).toMatchObject([
+      { isImmutable: true },
+      { isImmutable: false },
+    ]);
   });
 });
 
 describe('a source', () => {
   const from = (key: string) => ({ secretKeyRef: { name: 'app', key } });
+  const secret = (name: string, key: string) => new Source({ kind: 'Secret', name, key }, text);
 
-  test.each([
-    ['a key of one letter', from('k'), true],
-    ['the longest key', from(long(253)), true],
-    ['a longer key', from(long(254)), false],
-    ['an empty key', from(''), false],
-    ['a name of one letter', { configMapKeyRef: { name: 'a', key: 'k' } }, true],
-    ['no name', { configMapKeyRef: { key: 'k' } }, false],
-    ['no key', { configMapKeyRef: { name: 'a' } }, false],
-    ['an empty text', { value: '' }, true],
-  ])('may have %s or not', (_, given, expected) => {
-    expect(source.safeParse(given).success).toBe(expected);
+  test.each<[string, object, Source | string]>([
+    ['a text', { value: 'abc' }, 'abc'],
+    ['an empty text', { value: '' }, ''],
+    ['the longest key', from(long(253)), secret('app', long(253))],
+    [
+      'a ConfigMap',
+      { configMapKeyRef: { name: 'a', key: 'k' } },
+      new Source({ kind: 'ConfigMap', name: 'a', key: 'k' }, text),
+    ],
+  ])('is %s', (_, given, expected) => expect(source.parse(given)).toEqual(expected));
+
+  const message = 'must have exactly one of value, secretKeyRef and configMapKeyRef';
+  test.each<[string, object, string?]>([
+    ['nothing', {}, message],
+    ['two members', { value: 'a', ...from('k') }, message],
+    ['a text that is too long', { value: 'abcdef' }],
+    ['a key that is too long', from(long(254))],
+    ['an empty key', from('')],
+    ['no name', { configMapKeyRef: { key: 'k' } }],
+    ['no key', { configMapKeyRef: { name: 'a' } }],
+  ])('with %s is refused', (_, given, expected) => {
+    expect(problem(source, given)).toEqual(expected ?? expect.any(String));
   });
 
-  test('says what it must have', () => {
-    const both = { value: 'a', ...from('k') };
-    for (const given of [{}, both]) {
-      expect(problem(source, given)).toBe('must have exactly one of value, secretKeyRef and configMapKeyRef');
-    }
-  });
-
-  test('knows what its text must be', () => {
-    expect(source.parse(from('k'))).toEqual(new Source({ kind: 'Secret', name: 'app', key: 'k' }, text));
-  });
-
-  test('is all keys of a Secret that is named alone', () => {
+  test('is all keys of a TLS Secret', () => {
     const tls = tlsSecretRef({ 'tls.crt': text, 'tls.key': text });
-    expect(tls.parse({ name: 'a' })).toEqual({
-      'tls.crt': new Source({ kind: 'Secret', name: 'a', key: 'tls.crt' }, text),
-      'tls.key': new Source({ kind: 'Secret', name: 'a', key: 'tls.key' }, text),
-    });
+    const expected = { 'tls.crt': secret('a', 'tls.crt'), 'tls.key': secret('a', 'tls.key') };
+    expect(tls.parse({ name: 'a' })).toEqual(expected);
     expect(tls.safeParse({}).success).toBe(false);
+  });
+
+  test('is found and replaced at any depth, with the path that a user writes', () => {
+    const [ref, c] = [reference('a'), secret('app', 'k')];
+    const spec = { a: [{ ref }], b: { c, d: 'text', 'x-y': c }, e: null };
+    const paths = ['spec.a[0].ref', 'spec.b.c', 'spec.b["x-y"]'];
+    expect(inputsOf(spec).map(({ path }) => path)).toEqual(paths);
+    const replaced = replaceInputs(spec, (_, path) => path);
+    expect(replaced).toEqual({ a: [{ ref: paths[0] }], b: { c: paths[1], d: 'text', 'x-y': paths[2] }, e: null });
   });
 });

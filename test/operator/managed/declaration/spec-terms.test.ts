@@ -36,13 +36,7 @@ test.each([
   ['one of several', 'EndpointConfiguration', {}, '/ip_policy_ids/1', 'spec.ipPolicyRefs[1]'],
   ['the id where the spec has that', 'TunnelCredential', { ownerId: 'x' }, '/owner_id', 'spec.ownerId'],
   ['what is in another member', 'TLSCertificate', {}, '/certificate_pem', 'spec.secretRef["tls.crt"]'],
-  [
-    'the keys of a map',
-    'HTTPResponseBackend',
-    { headers: { x_my_key: 1 } },
-    '/headers/x_my_key',
-    'spec.headers.x_my_key',
-  ],
+  ['keys of a map', 'HTTPResponseBackend', { headers: { x_my_key: 1 } }, '/headers/x_my_key', 'spec.headers.x_my_key'],
   ['keys that are no names', 'HTTPResponseBackend', { headers: { 'x-a': 1 } }, '/headers/x-a', 'spec.headers["x-a"]'],
   ['keys that are numbers', 'TunnelGroupBackend', { labels: { 12: 'x' } }, '/labels/12', 'spec.labels.12'],
 ])('a pointer to %s leads to the member of the spec', (_, kind, spec, pointer, expected) => {

@@ -3,6 +3,7 @@ import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import {
   claimedId,
   dueForRetirement,
+  everythingOf,
   idempotencyOf,
   identityAnnotations,
   identityInStatus,
@@ -10,7 +11,6 @@ import {
   knows,
   nextGeneration,
   readIdentity,
-  retiringEntry,
 } from '../../../../src/operator/managed/identity/identity.ts';
 import { object } from '../../objects.ts';
 
@@ -19,144 +19,98 @@ const KEY = expect.stringMatching(/^[0-9a-f-]{36}$/);
 const NOTHING = { externalId: undefined, generation: 0, createKey: undefined, retiring: [] };
 const AFTER = new Date('2026-11-21T12:00:00Z');
 
-describe('the identity of an object', () => {
-  test.each([
-    ['without annotations is that of nothing', {}, NOTHING],
-    [
-      'is read from its annotations',
-      { externalId: 'ipp_1', createGeneration: '3', createKey: 'k', retiring: JSON.stringify([entry('ipp_0', 2)]) },
-      { externalId: 'ipp_1', generation: 3, createKey: 'k', retiring: [entry('ipp_0', 2)] },
-    ],
-    ['takes an empty id for none', { externalId: '' }, NOTHING],
-    ['takes a generation that is none for 0', { createGeneration: 'x' }, NOTHING],
-    ['takes a negative generation for 0', { createGeneration: '-1' }, NOTHING],
-    ['takes a generation that nothing gets to for 0', { createGeneration: '999999999' }, NOTHING],
-    ['takes the last that is plausible', { createGeneration: '499999999' }, { ...NOTHING, generation: 499999999 }],
-    ['takes a key that no header can carry for none', { createKey: 'schlüssel' }, NOTHING],
-    ['takes a key that is too long for none', { createKey: 'k'.repeat(201) }, NOTHING],
-    ['survives a list that does not parse', { retiring: '[{' }, NOTHING],
-    ['survives a list that is none', { retiring: '{}' }, NOTHING],
-  ])('%s', (_, annotations, expected) => {
-    expect(readIdentity(object({}, annotations))).toEqual(expected);
-  });
+test.each([
+  ['none', {}, {}],
+  ['an empty id', { externalId: '' }, {}],
+  ['a generation that is no number', { createGeneration: 'x' }, {}],
+  ['a negative generation', { createGeneration: '-1' }, {}],
+  ['an implausible generation', { createGeneration: '999999999' }, {}],
+  ['the last plausible generation', { createGeneration: '499999999' }, { generation: 499999999 }],
+  ['a key that no header can carry', { createKey: 'schlüssel' }, {}],
+  ['a key that is too long', { createKey: 'k'.repeat(201) }, {}],
+  ['malformed JSON', { retiring: '[{' }, {}],
+  ['JSON that is no list', { retiring: '{}' }, {}],
+])('annotations are read: %s', (_, annotations, expected) => {
+  expect(readIdentity(object({}, annotations))).toEqual({ ...NOTHING, ...expected });
+});
 
-  test.each(['tomorrow', '+999999-01-01T00:00:00Z', '2026-11-21', ''])(
-    'loses only the entry whose time is "%s"',
-    (after) => {
-      const retiring = JSON.stringify([entry('a', 1, after), entry('b', 2), { id: 'c' }]);
-      expect(readIdentity(object({}, { retiring })).retiring).toEqual([entry('b', 2)]);
-    },
-  );
+test('of superseded resources, only invalid entries are dropped', () => {
+  const zoned = entry('b', 2, '2026-11-21T12:00:00+02:00');
+  const invalid = ['tomorrow', '+999999-01-01T00:00:00Z', '2026-11-21', ''].map((after) => entry('a', 1, after));
+  const retiring = JSON.stringify([...invalid, zoned, { id: 'c' }]);
+  expect(readIdentity(object({}, { retiring })).retiring).toEqual([zoned]);
+});
 
-  test('is copied to the status once it is settled, without what there is none of', () => {
-    const settled = { externalId: 'ipp_1', generation: 2, createKey: undefined, retiring: [] };
-    const retiring = [entry('ipp_0', 1)];
-    expect(identityInStatus(settled)).toEqual({ createGeneration: 2, retiring: undefined });
-    expect(identityInStatus({ ...settled, retiring })).toEqual({ createGeneration: 2, retiring });
-    expect(identityInStatus({ ...settled, externalId: undefined, retiring })).toEqual({
-      createGeneration: undefined,
-      retiring: undefined,
-    });
-  });
+test('the status shows the identity once it is settled', () => {
+  const settled = { externalId: 'ipp_1', generation: 2, createKey: undefined, retiring: [] };
+  const retiring = [entry('ipp_0', 1)];
+  expect(identityInStatus(settled)).toEqual({ createGeneration: 2, retiring: undefined });
+  expect(identityInStatus({ ...settled, retiring })).toEqual({ createGeneration: 2, retiring });
+  const replacing = identityInStatus({ ...settled, externalId: undefined, retiring });
+  expect(replacing).toEqual({ createGeneration: undefined, retiring: undefined });
+});
 
-  test.each([1, 2])('of generation %i comes back from the annotations that it was written to', (generation) => {
-    const identity = { externalId: 'ipp_1', generation, createKey: 'k', retiring: [entry('ipp_0', 1)] };
-    const annotations = identityAnnotations(identity) as Record<string, string>;
-    expect(readIdentity(object({ metadata: { annotations } }))).toEqual(identity);
-  });
+test.each([1, 2])('an identity of generation %i is read as it was written', (generation) => {
+  const identity = { externalId: 'ipp_1', generation, createKey: 'k', retiring: [entry('ipp_0', 1)] };
+  const annotations = identityAnnotations(identity) as Record<string, string>;
+  expect(readIdentity(object({ metadata: { annotations } }))).toEqual(identity);
+});
 
-  test('keeps an entry whose time is that of another zone', () => {
-    const retiring = [entry('ipp_0', 1, '2026-11-21T12:00:00+02:00')];
-    expect(readIdentity(object({}, { retiring: JSON.stringify(retiring) })).retiring).toEqual(retiring);
-  });
-
-  test('removes the annotations of missing parts', () => {
-    expect(identityAnnotations(NOTHING)).toEqual({
-      [ANNOTATION.externalId]: null,
-      [ANNOTATION.createGeneration]: null,
-      [ANNOTATION.createKey]: null,
-      [ANNOTATION.retiring]: null,
-    });
-  });
+test('the annotations of missing parts are removed', () => {
+  const { externalId, createGeneration, createKey, retiring } = ANNOTATION;
+  const expected = { [externalId]: null, [createGeneration]: null, [createKey]: null, [retiring]: null };
+  expect(identityAnnotations(NOTHING)).toEqual(expected);
 });
 
 describe('the next generation', () => {
+  const retire = (id: string, generation: number) => entry(id, generation, AFTER.toISOString());
+  const [a1, b2] = [entry('a', 1), entry('b', 2)];
   test.each([
-    ['of nothing is the first', NOTHING, undefined, { generation: 1, retiring: [] }],
-    [
-      'of what is replaced retires it, with the generation it was made in',
-      { externalId: 'a', generation: 1, retiring: [] },
-      { id: 'a', after: AFTER },
-      { generation: 2, retiring: [entry('a', 1, AFTER.toISOString())] },
-    ],
-    [
-      'of one that was edited to the last is the first: the API knows which it should be',
-      { externalId: undefined, generation: 499999999, retiring: [] },
-      undefined,
-      { generation: 1, retiring: [] },
-    ],
-    [
-      'of what was adopted retires it under generation 0',
-      { externalId: 'a', generation: 0, retiring: [] },
-      { id: 'a', after: AFTER },
-      { generation: 1, retiring: [entry('a', 0, AFTER.toISOString())] },
-    ],
-    [
-      'keeps what is retired already, once',
-      { externalId: 'b', generation: 2, retiring: [entry('a', 1), entry('b', 2)] },
-      { id: 'b', after: AFTER },
-      { generation: 3, retiring: [entry('a', 1), entry('b', 2, AFTER.toISOString())] },
-    ],
-  ])('%s', (_, identity, retire, expected) => {
-    const given = { createKey: 'k', ...identity };
-    expect(nextGeneration(given, retire)).toEqual({ externalId: undefined, createKey: KEY, ...expected });
+    ['is the first of a new object', {}, undefined, 1, []],
+    ['follows an implausible one as the first', { generation: 499999999 }, undefined, 1, []],
+    ['retires what it replaces', { externalId: 'a', generation: 1 }, 'a', 2, [retire('a', 1)]],
+    ['retires what was adopted', { externalId: 'a' }, 'a', 1, [retire('a', 0)]],
+    ['lists each once', { externalId: 'b', generation: 2, retiring: [a1, b2] }, 'b', 3, [a1, retire('b', 2)]],
+  ])('%s', (_, identity, id, generation, retiring) => {
+    const next = nextGeneration({ ...NOTHING, createKey: 'k', ...identity }, id ? { id, after: AFTER } : undefined);
+    expect(next).toEqual({ externalId: undefined, createKey: KEY, generation, retiring });
   });
 
-  test('has its own idempotency key, as does every object and every beginning', () => {
+  test('has its own idempotency key, as does every object and every attempt', () => {
     const [a, b] = [object({ uid: 'u1' }), object({ uid: 'u2' })];
     const first = nextGeneration(NOTHING);
     const all = [idempotencyOf(a, first), idempotencyOf(b, first), idempotencyOf(a, nextGeneration(NOTHING))];
     const next = idempotencyOf(a, nextGeneration(first));
     expect(new Set([...all, next].map(({ idempotencyKey }) => idempotencyKey)).size).toBe(4);
     expect(idempotencyOf(object({ uid: 'u1', version: 9 }), first)).toEqual(all[0]);
-  });
-
-  test('has its place among those of the object', () => {
-    const identity = { ...NOTHING, generation: 3 };
-    expect(idempotencyOf(object({ uid: 'u1' }), identity).idempotencyPlace).toEqual({ scope: 'u1', sequence: 3 });
+    expect(next.idempotencyPlace).toEqual({ scope: 'u1', sequence: 2 });
   });
 });
 
-test('an identity knows what it has and each that it has superseded', () => {
+test('an identity knows its current and its superseded resources', () => {
   const identity = { ...NOTHING, externalId: 'c', retiring: [entry('a', 1), entry('b', 2)] };
   expect(['a', 'b', 'c', 'd'].filter((id) => knows(identity, id))).toEqual(['a', 'b', 'c']);
-});
-
-test('whoever asks what a status says of a retired resource is told of every member', () => {
-  for (const { description } of Object.values(retiringEntry.shape)) expect(description).toMatch(/\w+/);
+  expect(everythingOf(identity).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+  const repeated = { ...identity, retiring: [entry('a', 2), entry('c', 3)] };
+  expect(everythingOf(repeated).map(({ id }) => id)).toEqual(['a', 'c']);
+  expect(everythingOf({ ...NOTHING, generation: 2, retiring: [entry('a', 1)] })).toHaveLength(1);
 });
 
 test('a retired resource is due from its time on', () => {
   const retiring = [entry('a', 1, '2026-11-21T10:00:00Z'), entry('b', 2, '2026-11-21T10:00:01Z')];
-  const split = dueForRetirement(
-    { ...NOTHING, externalId: 'c', generation: 3, retiring },
-    new Date('2026-11-21T10:00:00Z'),
-  );
+  const split = dueForRetirement({ ...NOTHING, retiring }, new Date('2026-11-21T10:00:00Z'));
   expect(split).toEqual({ due: [retiring[0]], later: [retiring[1]] });
 });
 
-test.each([
-  ['of nothing is not', NOTHING, false],
-  ['with a generation is', { ...NOTHING, generation: 1 }, true],
-  ['of an adopted resource is', { ...NOTHING, externalId: 'a' }, true],
-])('an identity %s begun', (_, identity, expected) => {
-  expect(isBegun(identity)).toBe(expected);
+test('an identity is begun with a generation or a resource', () => {
+  expect([{}, { generation: 1 }, { externalId: 'a' }].map((part) => isBegun({ ...NOTHING, ...part }))).toEqual([
+    false,
+    true,
+    true,
+  ]);
 });
 
-test.each([
-  ['the id that it manages', { externalId: 'a', adopt: 'b' }, 'a'],
-  ['else the one that it wants to adopt', { adopt: 'b' }, 'b'],
-  ['else nothing', {}, undefined],
-])('an object claims %s', (_, annotations, expected) => {
-  expect(claimedId(object({}, annotations))).toBe(expected);
+test('an object claims its own resource, or else the one to adopt', () => {
+  const given = [{ externalId: 'a', adopt: 'b' }, { adopt: 'b' }, {}];
+  expect(given.map((annotations) => claimedId(object({}, annotations)))).toEqual(['a', 'b', undefined]);
 });

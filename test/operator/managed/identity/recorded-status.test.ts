@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { FINALIZER } from '../../../../src/operator/contract/names.ts';
-import { Blocked } from '../../../../src/operator/managed/declaration/external.ts';
-import { readSpec } from '../../../../src/operator/managed/declaration/spec.ts';
 import {
   doubtAbout,
   hasFinalizer,
@@ -12,6 +9,7 @@ import {
   isPaused,
   isUnfinished,
   looksSettled,
+  managedStatus,
   readStatus,
   shownIdentity,
   wasInSync,
@@ -69,42 +67,18 @@ test.each([
   expect(isUnfinished(object({ status: kept }, annotations))).toBe(expected);
 });
 
+const replaced = JSON.stringify([{ ...retiring[0], id: 'x', generation: 0 }]);
 const adopted = { id: 'b', adopted: 'x' };
 test.each([
   ['one that it does not have', { externalId: 'b', createGeneration: '1', adopt: 'x' }, {}, 'x'],
   ['one that it had once created', { externalId: 'b', adopt: 'a', retiring: JSON.stringify(retiring) }, {}, 'a'],
-  [
-    'none when it has replaced that',
-    { externalId: 'b', adopt: 'x', retiring: JSON.stringify([{ ...retiring[0], id: 'x', generation: 0 }]) },
-    {},
-    undefined,
-  ],
+  ['none when it has replaced that', { externalId: 'b', adopt: 'x', retiring: replaced }, {}, undefined],
   ['none without the annotation', { externalId: 'b' }, {}, undefined],
   ['none when it has that', { externalId: 'b', adopt: 'b' }, {}, undefined],
   ['none when it has nothing yet', { adopt: 'x', createGeneration: '1' }, {}, undefined],
-  [
-    'none when it has taken the place of that',
-    { externalId: 'b', createGeneration: '1', adopt: 'x' },
-    adopted,
-    undefined,
-  ],
+  ['none when it has superseded that', { externalId: 'b', createGeneration: '1', adopt: 'x' }, adopted, undefined],
 ])('an object whose annotation adopt came too late: it names %s', (_, annotations, kept, expected) => {
   expect(idNotAdopted(object({ status: kept }, annotations))).toBe(expected);
-});
-
-const schema = z.object({ name: z.string(), list: z.array(z.object({ size: z.int() })).default([]) });
-
-test.each([
-  ['the field', { name: 1 }, 'spec.name: '],
-  ['the element of a list', { name: 'a', list: [{ size: 1 }, { size: 'x' }] }, 'spec.list[1].size: '],
-  ['the spec that is missing', undefined, 'spec.name: '],
-])('an invalid spec is reported with %s', (_, spec, expected) => {
-  expect(() => readSpec(schema, object({ spec }))).toThrow(Blocked);
-  expect(() => readSpec(schema, object({ spec }))).toThrow(expected);
-});
-
-test('a valid spec gets its defaults', () => {
-  expect(readSpec(schema, object({ spec: { name: 'a' } }))).toEqual({ name: 'a', list: [] });
 });
 
 test.each([
@@ -115,132 +89,67 @@ test.each([
   expect(readStatus(object({ status: kept }))).toEqual(expected);
 });
 
-test.each([
-  'id',
-  'adopted',
-  'ownerId',
-  'createGeneration',
-  'retiring',
-  'observedGeneration',
-  'sources',
-  'references',
-  'lastHandledRotateAt',
-  'lastHandledReconcileAt',
-  'conditions',
-])('of a status, nothing is believed when its %s makes no sense', (name) => {
+test.each(Object.keys(managedStatus.shape))('a status counts as empty when its %s is invalid', (name) => {
   expect(readStatus(object({ status: { uri: 'x', [name]: { any: 'thing' } } }))).toEqual({});
 });
 
 const deletionTimestamp = '2026-11-21T10:00:00Z';
 
 test.each([
-  ['paused by the annotation', isPaused, object({}, { paused: 'true' }), true],
-  ['paused by any other value', isPaused, object({}, { paused: 'yes' }), true],
+  ['paused by any value', isPaused, object({}, { paused: 'yes' }), true],
   ['paused by an empty value', isPaused, object({}, { paused: '' }), true],
-  ['not paused by false', isPaused, object({}, { paused: 'false' }), false],
   ['not paused by False', isPaused, object({}, { paused: 'False' }), false],
-  ['deleting once that was asked for', isDeleting, object({ metadata: { deletionTimestamp: 'x' } }), true],
-  ['not deleting else', isDeleting, object(), false],
-  [
-    'finalized when only others hold it',
-    isFinalized,
-    object({ metadata: { deletionTimestamp, finalizers: ['a'] } }),
-    true,
-  ],
-  [
-    'not finalized while we do',
-    isFinalized,
-    object({ metadata: { deletionTimestamp, finalizers: [FINALIZER] } }),
-    false,
-  ],
+  ['not paused without the annotation', isPaused, object(), false],
+  ['deleting on request', isDeleting, object({ metadata: { deletionTimestamp } }), true],
+  ['not deleting otherwise', isDeleting, object(), false],
+  ['finalized without our finalizer', isFinalized, object({ metadata: { deletionTimestamp } }), true],
+  ['not finalized with it', isFinalized, object({ metadata: { deletionTimestamp, finalizers: [FINALIZER] } }), false],
   ['not finalized before it is deleted', isFinalized, object(), false],
   ['held by our finalizer', hasFinalizer, object({ metadata: { finalizers: ['a', FINALIZER] } }), true],
-  ['not held by that of others', hasFinalizer, object({ metadata: { finalizers: ['a'] } }), false],
+  ['not held by others', hasFinalizer, object({ metadata: { finalizers: ['a'] } }), false],
 ] as const)('an object is %s', (_, is, of, expected) => {
   expect(is(of)).toBe(expected);
 });
 
-const good = { id: 'x', observedGeneration: 1, conditions: [condition('Ready', 'True'), condition('Synced', 'True')] };
-const resolved = { ...condition('Ready', 'True'), type: 'ReferencesResolved' };
-const shownGood = { ...good, createGeneration: 1 };
-const annotations = { externalId: 'x', createGeneration: '1' };
-const metadata = { finalizers: [FINALIZER] };
+const [isReady, isSynced] = [condition('Ready', 'True'), condition('Synced', 'True')];
+const good = { id: 'x', observedGeneration: 1, conditions: [isReady, isSynced] };
+const resolved = { ...isReady, type: 'ReferencesResolved' };
 
 test.each([
-  ['when both conditions are true', good, true],
-  ['not when one is not', { ...good, conditions: [condition('Ready', 'False'), condition('Synced', 'True')] }, false],
-  [
-    'not when it is others that are',
-    { ...good, conditions: [...good.conditions.slice(0, 1), condition('Synced', 'False'), resolved] },
-    false,
-  ],
-  ['not when there are none', { ...good, conditions: undefined }, false],
-  ['not when one is missing', { ...good, conditions: [condition('Ready', 'True')] }, false],
-  [
-    'not when one is about another generation',
-    { ...good, conditions: [condition('Ready', 'True'), condition('Synced', 'True', { observedGeneration: 0 })] },
-    false,
-  ],
-  ['not when all is about another generation', { ...good, observedGeneration: 0 }, false],
-])('an object was in sync %s', (_, status, expected) => {
+  ['when both conditions are true', {}, true],
+  ['not when one is false', { conditions: [condition('Ready', 'False'), isSynced] }, false],
+  ['not by another condition', { conditions: [isReady, condition('Synced', 'False'), resolved] }, false],
+  ['not without conditions', { conditions: undefined }, false],
+  ['not when one is missing', { conditions: [isReady] }, false],
+  ['not by an older condition', { conditions: [isReady, { ...isSynced, observedGeneration: 0 }] }, false],
+  ['not in another generation', { observedGeneration: 0 }, false],
+])('an object was in sync %s', (_, more, expected) => {
+  const status = { ...good, ...more };
   expect(wasInSync(readStatus(object({ status })), object({ status }))).toBe(expected);
 });
 
-test.each([
-  ['when it was in sync', object({ status: shownGood, metadata }, annotations), true],
-  ['not when it lost its finalizer', object({ status: shownGood }, annotations), false],
-  [
-    'when it was adopted and is in sync',
-    object({ status: { ...good, createGeneration: 0 }, metadata }, { externalId: 'x' }),
-    true,
-  ],
-  ['when it observes what it names', object({ status: good }, { adopt: 'x' }), true],
-  ['not without a status', object({ metadata }, annotations), false],
-  ['not when it was not in sync', object({ status: { ...shownGood, conditions: [] }, metadata }, annotations), false],
-  [
-    'not when another resource was recorded since',
-    object({ status: shownGood, metadata }, { ...annotations, externalId: 'y' }),
-    false,
-  ],
-  [
-    'not when another one was begun since',
-    object({ status: shownGood, metadata }, { createGeneration: '2', adopt: 'x' }),
-    false,
-  ],
-  [
-    'not when its annotations were edited',
-    object({ status: shownGood, metadata }, { ...annotations, createGeneration: '7' }),
-    false,
-  ],
-  ['not when it is paused', object({ status: shownGood, metadata }, { ...annotations, paused: 'true' }), false],
-  [
-    'not when it is being deleted',
-    object({ status: shownGood, metadata: { ...metadata, deletionTimestamp: 'x' } }, annotations),
-    false,
-  ],
-  [
-    'not when a reconcile was asked for',
-    object({ status: shownGood, metadata }, { ...annotations, reconcileRequestedAt: 't' }),
-    false,
-  ],
-  [
-    'when the reconcile that was asked for was made',
-    object(
-      { status: { ...shownGood, lastHandledReconcileAt: 't' }, metadata },
-      { ...annotations, reconcileRequestedAt: 't' },
-    ),
-    true,
-  ],
-  [
-    'not when a rotation was asked for',
-    object({ status: shownGood, metadata }, { ...annotations, rotateRequestedAt: 't' }),
-    false,
-  ],
-  [
-    'when the rotation that was asked for was made',
-    object({ status: shownGood, metadata }, { ...annotations, rotateRequestedAt: 't', rotateHandledAt: 't' }),
-    true,
-  ],
-])('after a restart, an object looks settled %s', (_, of, expected) => {
+const shownGood = { ...good, createGeneration: 1 };
+const metadata = { finalizers: [FINALIZER] };
+const recorded = { externalId: 'x', createGeneration: '1' };
+
+test.each<[string, boolean, Parameters<typeof object>[0], Parameters<typeof object>[1]]>([
+  ['in sync', true, {}, {}],
+  ['without its finalizer', false, { metadata: {} }, {}],
+  ['in sync with what it adopted', true, { status: { ...good, createGeneration: 0 } }, { createGeneration: '' }],
+  ['observing what it names', true, { status: good }, { externalId: '', createGeneration: '', adopt: 'x' }],
+  ['without a status', false, { status: undefined }, {}],
+  ['not in sync', false, { status: { ...shownGood, conditions: [] } }, {}],
+  ['with another resource recorded since', false, {}, { externalId: 'y' }],
+  ['with another create begun since', false, {}, { externalId: '', createGeneration: '2', adopt: 'x' }],
+  ['with edited annotations', false, {}, { createGeneration: '7' }],
+  ['paused', false, {}, { paused: 'true' }],
+  ['being deleted', false, { metadata: { ...metadata, deletionTimestamp } }, {}],
+  ['with a requested reconcile', false, {}, { reconcileRequestedAt: 't' }],
+  ['after that', true, { status: { ...shownGood, lastHandledReconcileAt: 't' } }, { reconcileRequestedAt: 't' }],
+  ['with a requested rotation', false, {}, { rotateRequestedAt: 't' }],
+  ['after that rotation', true, {}, { rotateRequestedAt: 't', rotateHandledAt: 't' }],
+  ['with an adoption that came too late', false, {}, { adopt: 'z' }],
+])('after a restart, an object %s looks settled: %s', (_, expected, fields, annotations) => {
+  const of = object({ status: shownGood, metadata, ...fields }, { ...recorded, ...annotations });
   expect(looksSettled(of)).toBe(expected);
 });

@@ -33,52 +33,28 @@ test.each([
 
 const superseding = { externalId: 'y', retiring: retiring('x') };
 const superseded = { id: 'y', createGeneration: 2, retiring: JSON.parse(retiring('x')) as unknown };
+const naming = object({}, { externalId: 'x' });
+const managing = object(shows('x'), { externalId: 'x' });
+const observer = object({ ...shows('x'), ...observing }, { externalId: 'x' });
+const replacing = object(shows('x'), { retiring: retiring('x') });
+const replaced = object({ status: superseded }, superseding);
+const finalized = deleted(shows('x'), ['example.com/hold']);
 
 test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
-  ['a new object brings its claim', undefined, object({}, { adopt: 'x' }), ['x']],
-  ['an object that goes takes its claim along', object({}, { externalId: 'x' }), undefined, ['x']],
+  ['a new object claims', undefined, object({}, { adopt: 'x' }), ['x']],
+  ['an object is gone', naming, undefined, ['x']],
   ['an adoption keeps the claim', object({}, { adopt: 'x' }), object({}, { adopt: 'x', externalId: 'x' }), []],
-  ['a reconcile confirms it', object({}, { externalId: 'x' }), object(shows('x'), { externalId: 'x' }), ['x']],
-  [
-    'an object that is finalized, and held up by others, gives it up',
-    deleted(shows('x'), [FINALIZER, 'example.com/hold']),
-    deleted(shows('x'), ['example.com/hold']),
-    ['x'],
-  ],
-  ['another one takes its place', object({}, { externalId: 'x' }), object({}, { externalId: 'y' }), ['x', 'y']],
-  [
-    'a replacement begins, which may be given up',
-    object(shows('x'), { externalId: 'x' }),
-    object(shows('x'), { retiring: retiring('x') }),
-    [],
-  ],
-  ['it is in place', object(shows('x'), { retiring: retiring('x') }), object(shows('x'), superseding), ['y']],
-  ['the status says so', object(shows('x'), superseding), object({ status: superseded }, superseding), ['y']],
-  [
-    'what it superseded is gone',
-    object({ status: superseded }, superseding),
-    object({ status: superseded }, { externalId: 'y' }),
-    ['x'],
-  ],
-  [
-    'an object only observes from now on',
-    object(shows('x'), { externalId: 'x' }),
-    object({ ...shows('x'), ...observing }, { externalId: 'x' }),
-    ['x'],
-  ],
-  [
-    'an object manages what it only observed',
-    object({ ...shows('x'), ...observing }, { externalId: 'x' }),
-    object(shows('x'), { externalId: 'x' }),
-    ['x'],
-  ],
-  [
-    'an object declares something else of what it has',
-    object(shows('x'), { externalId: 'x' }),
-    object({ ...shows('x'), spec: { rules: [] } }, { externalId: 'x' }),
-    [],
-  ],
-])('whose claims others are told of when %s', (_, previous, next, expected) => {
+  ['a reconcile confirms it', naming, managing, ['x']],
+  ['an object is finalized, but held', deleted(shows('x'), [FINALIZER, 'example.com/hold']), finalized, ['x']],
+  ['another resource takes its place', naming, object({}, { externalId: 'y' }), ['x', 'y']],
+  ['a replacement begins, which may be given up', managing, replacing, []],
+  ['it is in place', replacing, object(shows('x'), superseding), ['y']],
+  ['the status says so', object(shows('x'), superseding), replaced, ['y']],
+  ['the superseded one is gone', replaced, object({ status: superseded }, { externalId: 'y' }), ['x']],
+  ['an object only observes now', managing, observer, ['x']],
+  ['an observer manages now', observer, managing, ['x']],
+  ['only the spec changes', managing, object({ ...shows('x'), spec: { rules: [] } }, { externalId: 'x' }), []],
+])('the ids are contested when %s', (_, previous, next, expected) => {
   const store = new ObjectStore();
   const claims = new Claims({ membersOf: readPolicies }, store);
   if (previous) store.put(previous);
@@ -88,157 +64,150 @@ test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
   expect(change && claims.contestedBy(change)).toEqual(expected);
 });
 
-test.each<[string, KubeObject, ReturnType<typeof currentClaim>]>([
+const taken = object(shows('x'), { externalId: 'y', retiring: retiring('x') });
+test.each<[string, KubeObject, string | undefined, boolean?]>([
   ['nothing', object(), undefined],
-  ['what it is to adopt', object({}, { adopt: 'x' }), { id: 'x', isConfirmed: false }],
-  ['what its annotations name', object({}, { externalId: 'x', adopt: 'y' }), { id: 'x', isConfirmed: false }],
-  ['what its status confirms', object(shows('x'), { externalId: 'x' }), { id: 'x', isConfirmed: true }],
-  [
-    'what its status shows, however it was edited',
-    object(shows('x'), { externalId: 'y' }),
-    { id: 'x', isConfirmed: true },
-  ],
-  ['what its status shows after a wipe', object(shows('x')), { id: 'x', isConfirmed: true }],
-  [
-    'what took the place of what its status shows',
-    object(shows('x'), { externalId: 'y', retiring: retiring('x') }),
-    { id: 'y', isConfirmed: false },
-  ],
-  ['nothing while that is being created', object(shows('x'), { retiring: retiring('x') }), undefined],
-  ['what it claimed, while it is being deleted', deleted(shows('x'), [FINALIZER]), { id: 'x', isConfirmed: true }],
-  ['nothing once it is finalized', deleted(shows('x'), ['example.com/hold']), undefined],
-  ['what it observes', object({ status: { id: 'x' } }, { adopt: 'y' }), { id: 'y', isConfirmed: false }],
-])('an object claims %s', (_, claimant, expected) => {
-  expect(currentClaim(claimant)).toEqual(expected);
+  ['what it is to adopt', object({}, { adopt: 'x' }), 'x', false],
+  ['what its annotations name', object({}, { externalId: 'x', adopt: 'y' }), 'x', false],
+  ['what its status confirms', managing, 'x', true],
+  ['what its status shows, despite an edit', object(shows('x'), { externalId: 'y' }), 'x', true],
+  ['what its status shows after a wipe', object(shows('x')), 'x', true],
+  ['the successor of what its status shows', taken, 'y', false],
+  ['nothing while a successor is created', replacing, undefined],
+  ['the same while it is being deleted', deleted(shows('x'), [FINALIZER]), 'x', true],
+  ['nothing once it is finalized', finalized, undefined],
+  ['what it observes', object({ status: { id: 'x' } }, { adopt: 'y' }), 'y', false],
+])('an object claims %s', (_, claimant, id, isConfirmed) => {
+  expect(currentClaim(claimant)).toEqual(id === undefined ? undefined : { id, isConfirmed });
 });
 
+const adopting = object({}, { adopt: 'x' });
+const [older, younger] = [
+  { name: 'old', created: OLD },
+  { name: 'young', created: YOUNG },
+];
 test.each<[string, KubeObject, KubeObject, boolean]>([
-  ['older', object({ name: 'old', created: OLD }), object(), true],
-  ['younger', object({ name: 'young', created: YOUNG }), object(), false],
-  [
-    'younger, and manages it',
-    object({ name: 'young', created: YOUNG, ...shows('x') }),
-    object({}, { adopt: 'x' }),
-    true,
-  ],
-  ['older, and only names it', object({ name: 'old', created: OLD }, { adopt: 'x' }), object(shows('x')), false],
-  ['older, when both manage it', object({ name: 'old', created: OLD, ...shows('x') }), object(shows('x')), true],
-  ['older, and claims nothing', object({ name: 'old', created: OLD }), object({}, { adopt: 'x' }), false],
-  ['the same in another version', object({ version: 2, ...shows('x') }), object({}, { adopt: 'x' }), false],
+  ['older', object(older), object(), true],
+  ['younger', object(younger), object(), false],
+  ['younger, and manages it', object({ ...younger, ...shows('x') }), adopting, true],
+  ['older, and only names it', object(older, { adopt: 'x' }), object(shows('x')), false],
+  ['older, when both manage it', object({ ...older, ...shows('x') }), object(shows('x')), true],
+  ['older, and claims nothing', object(older), adopting, false],
+  ['the same in another version', object({ version: 2, ...shows('x') }), adopting, false],
 ])('whether an object goes before another that is %s', (_, other, claimant, expected) => {
   expect(goesBefore(other, claimant)).toBe(expected);
 });
 
-describe('the claims of a kind', () => {
-  const setUp = () => {
-    const store = new ObjectStore();
-    const claims = new Claims({ membersOf: readPolicies }, store);
-    const tell = (changes: ObjectChange[]) => {
-      for (const change of changes) claims.onChange(change);
-    };
-    return {
-      claims,
-      put: (next: KubeObject) => tell(store.put(next)),
-      remove: (gone: KubeObject) => tell(store.remove(gone)),
-    };
+function claiming(kind: ConstructorParameters<typeof Claims>[0] = { membersOf: readPolicies }, mayAdopt = true) {
+  const store = new ObjectStore();
+  const claims = new Claims(kind, store, () => mayAdopt);
+  const tell = (changes: ObjectChange[]) => {
+    for (const change of changes) claims.onChange(change);
   };
+  return {
+    claims,
+    put: (next: KubeObject) => tell(store.put(next)),
+    remove: (gone: KubeObject) => tell(store.remove(gone)),
+  };
+}
 
-  test('follow what is added, changed and deleted', () => {
-    const { claims, put, remove } = setUp();
+describe('the claims of a kind', () => {
+  test('follow what is added, changed, replaced and deleted', () => {
+    const { claims, put, remove } = claiming();
     put(object({ name: 'a' }, { adopt: 'x' }));
-    put(object({ name: 'b' }, { externalId: 'x' }));
+    put(object({ name: 'b', uid: '1' }, { externalId: 'x' }));
     expect(claims.concernedWith('x')).toEqual(['ns/a', 'ns/b']);
-    put(object({ name: 'b', version: 2 }, { externalId: 'y' }));
+    put(object({ name: 'b', uid: '2', version: 2 }, { externalId: 'y' }));
     expect([claims.concernedWith('x'), claims.concernedWith('y')]).toEqual([['ns/a'], ['ns/b']]);
     remove(object({ name: 'a' }));
     expect(claims.concernedWith('x')).toEqual([]);
   });
 
-  test('are those of the new object when its name is reused', () => {
-    const { claims, put } = setUp();
-    put(object({ uid: '1' }, { adopt: 'x' }));
-    put(object({ uid: '2', version: 2 }, { adopt: 'y' }));
-    expect([claims.concernedWith('x'), claims.concernedWith('y')]).toEqual([[], ['ns/a']]);
-  });
-
   test('block the younger object until the older gives up its claim', () => {
-    const { claims, put, remove } = setUp();
-    const [old, young] = [object({ name: 'old', created: OLD }, { externalId: 'x' }), object({}, { adopt: 'x' })];
+    const { claims, put, remove } = claiming();
+    const old = object(older, { externalId: 'x' });
     put(old);
-    put(young);
-    expect(claims.rivalOf(old)).toBeUndefined();
-    expect(claims.rivalOf(young)).toBe(old);
-    expect([claims.othersClaiming('x', old), claims.othersClaiming('y', old)]).toEqual([[young], []]);
+    put(adopting);
+    expect([claims.rivalOf(old), claims.rivalOf(adopting)]).toEqual([undefined, old]);
+    expect([claims.othersClaiming('x', old), claims.othersClaiming('y', old)]).toEqual([[adopting], []]);
     remove(old);
-    expect(claims.rivalOf(young)).toBeUndefined();
-    expect(claims.othersClaiming('x', young)).toEqual([]);
+    expect([claims.rivalOf(adopting), claims.othersClaiming('x', adopting)]).toEqual([undefined, []]);
   });
 
   test.each<[string, KubeObject, string | undefined]>([
-    [
-      'what it replaces',
-      object({ name: 'young', created: YOUNG, ...shows('x') }, { retiring: retiring('x') }),
-      'young',
-    ],
-    ['what it has replaced', object({ name: 'young', created: YOUNG, status: superseded }, superseding), 'young'],
-    ['what only its annotations list', object({ name: 'young', created: YOUNG }, superseding), undefined],
-    [
-      'what it has replaced, though it only observes by now',
-      object({ name: 'young', created: YOUNG, status: superseded, ...observing }, superseding),
-      'young',
-    ],
-    ['what it has left', object({ name: 'young', created: YOUNG, status: superseded }, { externalId: 'y' }), undefined],
-  ])('of an object last for %s until it is off its list', (_, young, expected) => {
-    const { claims, put } = setUp();
-    const old = object({ name: 'old', created: OLD }, { adopt: 'x' });
+    ['it replaces', object({ ...younger, ...shows('x') }, { retiring: retiring('x') }), 'young'],
+    ['it has replaced', object({ ...younger, status: superseded }, superseding), 'young'],
+    ['an observer has replaced', object({ ...younger, status: superseded, ...observing }, superseding), 'young'],
+    ['only its annotations list', object(younger, superseding), undefined],
+    ['it has left', object({ ...younger, status: superseded }, { externalId: 'y' }), undefined],
+  ])('include or not what %s', (_, young, expected) => {
+    const { claims, put } = claiming();
+    const old = object(older, { adopt: 'x' });
     put(old);
     put(young);
     expect(claims.rivalOf(old)?.metadata.name).toBe(expected);
-    expect(claims.concernedWith('x')).toContain('ns/old');
     expect(claims.concernedWith('x').includes('ns/young')).toBe(expected !== undefined);
     expect(claims.rivalFor('x', young)?.metadata.name).toBe(expected === undefined ? 'old' : undefined);
   });
 
-  test('are not disputed by who only observes, but by who has an invalid spec: that one may manage', () => {
-    const store = new ObjectStore();
-    const claims = new Claims({ membersOf: ({ spec }) => ipPolicyKind.readMembers(spec) }, store);
-    const put = (next: KubeObject) => {
-      for (const change of store.put(next)) claims.onChange(change);
-    };
-    put(object({ name: 'old', created: OLD, ...observing }, { adopt: 'x' }));
-    put(object({ name: 'wrong', created: OLD, spec: { ...observing.spec, rules: 'none' } }, { adopt: 'x' }));
-    expect(claims.rivalOf(object({}, { adopt: 'x' }))).toBeUndefined();
-    put(object({ name: 'next', created: OLD, spec: { managementPolicy: 'no' } }, { adopt: 'x' }));
-    expect(claims.rivalOf(object({}, { adopt: 'x' }))?.metadata.name).toBe('next');
+  test.each<[string, boolean, Parameters<typeof object>[0]]>([
+    ['observes', false, observing],
+    ['observes, and is otherwise invalid', false, { spec: { ...observing.spec, rules: 'none' } }],
+    ['has an invalid policy, and may manage', true, { spec: { managementPolicy: 'no' } }],
+    ['claims nothing', false, { metadata: { annotations: {} } }],
+  ])('are disputed or not by an object that %s: %s', (_, disputes, fields) => {
+    const { claims, put } = claiming({ membersOf: ({ spec }) => ipPolicyKind.readMembers(spec) });
+    put(object({ ...older, ...fields }, { adopt: 'x' }));
+    expect(claims.rivalOf(adopting)?.metadata.name).toBe(disputes ? 'old' : undefined);
   });
 
-  test('end when the object is finalized, however long others hold it up', () => {
-    const { claims, put } = setUp();
-    const held = deleted({ status: superseded }, ['example.com/hold']);
+  test('end when the object is finalized, although others hold it', () => {
+    const { claims, put } = claiming();
     const { annotations } = object({}, superseding).metadata;
-    const finalized = { ...held, metadata: { ...held.metadata, annotations } };
-    put(finalized);
+    const held = { ...finalized, status: superseded, metadata: { ...finalized.metadata, annotations } };
+    put(held);
     expect(['x', 'y'].flatMap((id) => claims.concernedWith(id))).toEqual([]);
-    expect(supersededIn(finalized)).toEqual([]);
+    expect(supersededIn(held)).toEqual([]);
   });
 
-  test('ignore objects that claim nothing', () => {
-    const { claims, put } = setUp();
-    put(object({ name: 'old', created: OLD }));
-    put(object());
-    expect(claims.rivalOf(object())).toBeUndefined();
+  test('always name the same of two older claimants', () => {
+    const { claims, put } = claiming();
+    for (const name of ['a', 'b', 'c']) put(object({ name }, { adopt: 'x' }));
+    put(object({ name: 'a', version: 2, metadata: { labels: { changed: 'yes' } } }, { adopt: 'x' }));
+    expect(claims.rivalOf(object({ name: 'c' }, { adopt: 'x' }))?.metadata.name).toBe('a');
   });
 });
 
-test('of two older claimants the same one is named, whatever else changes in them', () => {
-  const store = new ObjectStore();
-  const claims = new Claims({ membersOf: readPolicies }, store);
-  const put = (next: KubeObject) => {
-    for (const change of store.put(next)) claims.onChange(change);
+describe('claims to modules', () => {
+  const ownerIn = ({ spec }: KubeObject) => new Map(Object.entries(Object(spec))).get('ownerId');
+  const attached = {
+    membersOf: ({ spec }: KubeObject) => readPolicies(object({ spec })),
+    isAttached: true,
+    belongsTo: (each: KubeObject, id: string) => ownerIn(each) === id,
   };
-  for (const name of ['a', 'b', 'c']) put(object({ name }, { adopt: 'x' }));
-  const third = object({ name: 'c' }, { adopt: 'x' });
-  expect(claims.rivalOf(third)?.metadata.name).toBe('a');
-  put(object({ name: 'a', version: 2, metadata: { labels: { changed: 'yes' } } }, { adopt: 'x' }));
-  expect(claims.rivalOf(third)?.metadata.name).toBe('a');
+  const declaring = (ownerId: string) => ({ ...older, spec: { ownerId } });
+
+  test.each<[string, KubeObject, boolean]>([
+    ['only an annotation names it', object(older, { externalId: 'x' }), false],
+    ['it is only to be adopted', object(older, { adopt: 'x' }), false],
+    ['the spec refers to it', object(declaring('x'), { externalId: 'x' }), true],
+    ['the spec refers to another', object(declaring('y'), { externalId: 'x' }), false],
+    ['the status confirms it', object({ name: 'old', ...shows('x') }), true],
+    ['the spec refers to it, but nothing is recorded', object(declaring('x')), false],
+  ])('count or not, when %s', (_, other, counts) => {
+    for (const mayAdopt of [true, false]) {
+      const { claims, put } = claiming(attached, mayAdopt);
+      put(other);
+      expect(claims.rivalOf(naming)?.metadata.name).toBe(counts ? 'old' : undefined);
+    }
+  });
+
+  test('are contested when the spec refers to another owner', () => {
+    const previous = object(declaring('x'), { externalId: 'x' });
+    const next = object({ ...declaring('y'), version: 2 }, { externalId: 'x' });
+    const { claims } = claiming(attached);
+    expect(claims.contestedBy({ type: 'updated', key: 'ns/old', object: next, previous })).toEqual(['x']);
+    expect(claims.contestedBy({ type: 'updated', key: 'ns/old', object: previous, previous })).toEqual([]);
+    expect(claims.contestedBy({ type: 'added', key: 'ns/old', object: previous })).toEqual(['x']);
+  });
 });

@@ -1,232 +1,196 @@
-/** What a spec takes from elsewhere: found, indexed, permitted and replaced. */
+/** What a spec takes from elsewhere, as a reconcile and a comparison resolve it; and who refers to an object. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { KubeError } from '../../../../src/operator/kube/kube-error.ts';
-import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
-import { digester } from '../../../../src/operator/managed/declaration/digest.ts';
-import { inputsOf, Reference, replaceInputs, Source } from '../../../../src/operator/managed/declaration/input.ts';
-import { refTo, sourceOf } from '../../../../src/operator/managed/declaration/input-schemas.ts';
-import { Inputs } from '../../../../src/operator/managed/knowledge/inputs.ts';
-import { notPermitted, permits } from '../../../../src/operator/managed/knowledge/reference-grants.ts';
-import { objectKey, ReferenceIndex, targetOf } from '../../../../src/operator/managed/knowledge/reference-index.ts';
-import { object as anObject } from '../../objects.ts';
+import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
+import { DigestedText } from '../../../../src/operator/managed/declaration/digest.ts';
+import { Reference, Source } from '../../../../src/operator/managed/declaration/input.ts';
+import type { InputsOptions, Peer } from '../../../../src/operator/managed/knowledge/inputs.ts';
+import { objectKey } from '../../../../src/operator/managed/knowledge/reference-index.ts';
+import { object } from '../../objects.ts';
+import { cluster, deletionTimestamp, digest, grant, policy, to } from './cluster.ts';
 
-const policy = new Reference({ kind: 'IPPolicy', name: 'office' });
-const secret = new Source({ kind: 'Secret', name: 'app', key: 'token' }, z.string().max(5, 'is too long'));
+const textOf = (name: string, key = 'token') =>
+  new Source({ kind: 'Secret', name, key }, z.string().max(5, 'is too long'));
+const edge = object({ name: 'edge', kind: 'TLSEdge' });
+const references = [
+  { field: 'spec.other', id: 'ipp_0' },
+  { field: 'spec.ref', id: 'ipp_1' },
+];
+const bound = object({ name: 'edge', kind: 'TLSEdge', status: { references } });
+const boundToOther = object({ name: 'edge', kind: 'TLSEdge', status: { references: references.slice(0, 1) } });
+const used = (field: string, name: string, text: string) => ({
+  field,
+  kind: 'Secret' as const,
+  name,
+  resourceVersion: '7',
+  digest: digest(edge.metadata.uid, field, text),
+});
 
-test('the inputs of a spec are found at any depth, with the path that a user writes', () => {
-  const spec = { a: [{ ref: policy }], b: { c: secret, d: 'text', 'x-y': secret }, e: null };
-  expect(inputsOf(spec)).toEqual([
-    { path: 'spec.a[0].ref', input: policy },
-    { path: 'spec.b.c', input: secret },
-    { path: 'spec.b["x-y"]', input: secret },
-  ]);
-  expect(replaceInputs(spec, (_, path) => path)).toEqual({
-    a: [{ ref: 'spec.a[0].ref' }],
-    b: { c: 'spec.b.c', d: 'text', 'x-y': 'spec.b["x-y"]' },
-    e: null,
+test('a spec has ids in place of references, and texts in place of sources', async () => {
+  const inputs = cluster({ IPPolicy: [policy('office', 'ipp_1')] }, { texts: { app: 'abc', long: 'longer' } });
+  expect(await inputs.resolve('TLSEdge', edge, { ref: to('office'), token: textOf('app') })).toEqual({
+    spec: { ref: 'ipp_1', token: 'abc' },
+    inputs: { references: [{ field: 'spec.ref', id: 'ipp_1' }], sources: [used('spec.token', 'app', 'abc')] },
+  });
+  expect(await inputs.resolve('TLSEdge', edge, { a: 1 })).toEqual({ spec: { a: 1 }, inputs: undefined });
+  await expect(inputs.resolve('TLSEdge', edge, { token: textOf('long') })).rejects.toMatchObject({
+    reason: 'SourceInvalid',
+    message: 'spec.token: the value of "token" in Secret long is too long',
   });
 });
 
 describe('a reference', () => {
-  const one = refTo([{ title: 'IPPolicy', prefix: 'ipp' }], 'A policy.');
-  const two = refTo(
-    [
-      { title: 'IPPolicy', prefix: 'ipp' },
-      { title: 'TLSEdge', prefix: 'edgtls' },
-    ],
-    'One of them.',
+  const inputs = cluster(
+    {
+      IPPolicy: [
+        policy('office', 'ipp_1'),
+        policy('new'),
+        policy('leaving', 'ipp_1', { deletionTimestamp }),
+        policy('there', 'ipp_2', { namespace: 'there' }),
+        policy('gone', 'ipp_1', { deletionTimestamp, namespace: 'there' }),
+      ],
+    },
+    {
+      grants: new Map([grant('elsewhere', 'there'), grant('ns', 'there'), grant('ns', 'gone')].entries()),
+      peers: { TLSEdge: { gap: () => 'not listed yet' } },
+    },
   );
-  const id = 'ipp_01jd0000000000000000000000';
+  const forEver = { isImmutable: true };
 
   test.each([
-    ['by name', one, { name: 'office' }, policy],
-    [
-      'by name elsewhere',
-      one,
-      { name: 'x', namespace: 'n' },
-      new Reference({ kind: 'IPPolicy', name: 'x', namespace: 'n' }),
-    ],
-    ['by id', one, { id }, id],
-    ['to one of two kinds', two, { kind: 'TLSEdge', name: 'x' }, new Reference({ kind: 'TLSEdge', name: 'x' })],
-  ])('%s is read', (_, schema, given, wanted) => expect(schema.parse(given)).toEqual(wanted));
-
-  test.each([
-    ['nothing', one, {}],
-    ['both', one, { name: 'x', id }],
-    ['the id of another kind', one, { id: 'edgtls_01jd0000000000000000000000' }],
-    ['no kind where there are two', two, { name: 'x' }],
-    ['another member', one, { name: 'x', uid: 'y' }],
-  ])('with %s is refused', (_, schema, given) => expect(schema.safeParse(given).success).toBe(false));
-});
-
-test.each([
-  [{ value: 'abc' }, 'abc'],
-  [{ secretKeyRef: { name: 'app', key: 'token' } }, { kind: 'Secret', name: 'app', key: 'token' }],
-  [{ configMapKeyRef: { name: 'app', key: 'token' } }, { kind: 'ConfigMap', name: 'app', key: 'token' }],
-  [{}, undefined],
-  [{ value: 'abc', secretKeyRef: { name: 'a', key: 'b' } }, undefined],
-  [{ value: 'longer than five' }, undefined],
-])('a source %j is %j', (given, wanted) => {
-  const parsed = sourceOf(z.string().max(5)).safeParse(given).data;
-  if (wanted === undefined || typeof wanted === 'string') expect(parsed).toBe(wanted);
-  else expect(parsed).toMatchObject(wanted);
-});
-
-test('the index knows who refers to what, and forgets it', () => {
-  const index = new ReferenceIndex();
-  const [route, edge, other] = [
-    objectKey('HTTPSEdgeRoute', 'a', 'r'),
-    objectKey('HTTPSEdge', 'a', 'e'),
-    objectKey('HTTPSEdge', 'b', 'e'),
-  ];
-  index.set(route, new Set([edge, other]));
-  expect([...index.referrersOf(edge)]).toEqual([route]);
-  expect(index.crossingInto('b')).toEqual([route]);
-  expect(index.crossingInto('a')).toEqual([]);
-  expect(index.crossingInto(undefined)).toEqual([route]);
-  index.set(route, new Set([edge]));
-  expect([...index.referrersOf(other)]).toEqual([]);
-  expect([...index.crossingInto('b'), ...index.crossingInto(undefined)]).toEqual([]);
-  index.set(route, new Set());
-  expect([...index.referrersOf(edge), ...index.targetsOf(route)]).toEqual([]);
-});
-
-test('the index keeps who else refers to the same, and finds all by the kind of what they refer to', () => {
-  const index = new ReferenceIndex();
-  const [route, other] = [objectKey('HTTPSEdgeRoute', 'a', 'r'), objectKey('HTTPSEdgeRoute', 'a', 'other')];
-  const [edge, office] = [objectKey('HTTPSEdge', 'a', 'e'), objectKey('IPPolicy', 'a', 'office')];
-  index.set(route, new Set([edge, office]));
-  index.set(other, new Set([edge]));
-  expect(index.referrersOfKind('HTTPSEdge')).toEqual([route, other]);
-  expect(index.referrersOfKind('IPPolicy')).toEqual([route]);
-  index.set(route, new Set([office]));
-  expect([...index.referrersOf(edge)]).toEqual([other]);
-  expect([...index.targetsOf(route)]).toEqual([office]);
-});
-
-test.each([
-  ['an object in its namespace', policy, 'IPPolicy/here/office'],
-  ['an object in another', new Reference({ kind: 'IPPolicy', name: 'a', namespace: 'there' }), 'IPPolicy/there/a'],
-  ['a Secret', secret, 'Secret/here/app'],
-])('what takes something from %s is indexed by that', (_, input, expected) => {
-  expect(targetOf({ input }, 'here')).toBe(expected);
-});
-
-const grant = (from: object, to: object, namespace = 'there') => ({
-  metadata: { name: 'g', namespace, uid: 'u', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
-  spec: {
-    from: [{ group: 'tunnel-operator.dev', kind: 'TLSEdge', namespace: 'here', ...from }],
-    to: [{ group: 'tunnel-operator.dev', kind: 'IPPolicy', ...to }],
-  },
-});
-
-describe('a ReferenceGrant', () => {
-  const crossing = {
-    from: { kind: 'TLSEdge', namespace: 'here' },
-    to: { kind: 'IPPolicy', namespace: 'there', name: 'office' },
-  };
-  const { spec, ...rest } = grant({}, {});
-  const severalKinds = { ...rest, spec: { ...spec, to: [{ group: '', kind: 'Secret' }, ...spec.to] } };
-
-  test('that is missing is told as it would stand in a manifest, unless it may be there', () => {
-    expect(notPermitted(crossing, undefined)).toBe(
-      'no ReferenceGrant in namespace there permits references from TLSEdge in namespace here to IPPolicy office: have one created there, with spec: {from: [{group: tunnel-operator.dev, kind: TLSEdge, namespace: here}], to: [{group: tunnel-operator.dev, kind: IPPolicy, name: office}]}',
-    );
-    expect(notPermitted(crossing, 'not listed yet')).toBe(
-      'no ReferenceGrant in namespace there is known to permit references from TLSEdge in namespace here to IPPolicy office: not listed yet',
-    );
+    ['in the namespace', to('office'), edge, 'ipp_1', undefined],
+    ['with the namespace', to('office', { namespace: 'ns' }), edge, 'ipp_1', undefined],
+    ['permitted by one of the grants', to('there', { namespace: 'there' }), edge, 'ipp_2', undefined],
+    ['bound to a policy that waits for it', to('leaving', forEver), bound, 'ipp_1', 'ns/leaving is being deleted'],
+    ['bound elsewhere', to('gone', { ...forEver, namespace: 'there' }), bound, 'ipp_1', 'IPPolicy there/gone'],
+  ])('%s stands for the id', async (_, ref, from, id, remark) => {
+    const resolved = await inputs.resolve('TLSEdge', from, { ref });
+    expect(resolved.spec).toEqual({ ref: id });
+    if (remark === undefined) expect(resolved.remark).toBeUndefined();
+    else expect(resolved.remark).toContain(remark);
+    expect(inputs.referencesOf('TLSEdge', from, { ref })).toEqual([{ field: 'spec.ref', id }]);
+    expect(inputs.fromCaches('TLSEdge', from, { ref }, [])).toEqual({ ref: id });
   });
 
+  const unlisted = new Reference({ kind: 'TLSEdge', name: 'x' });
+  const refused = to('other', { namespace: 'there' });
+  const deleting = 'ns/leaving is being deleted: ';
   test.each([
-    ['of the kinds', grant({}, {}), true],
-    ['of the name', grant({}, { name: 'office' }), true],
-    ['of an empty name', grant({}, { name: '' }), true],
-    ['of another name', grant({}, { name: 'home' }), false],
-    ['in the namespace of the referrer', grant({}, {}, 'here'), false],
-    ['from another namespace', grant({ namespace: 'elsewhere' }, {}), false],
-    ['from another kind', grant({ kind: 'HTTPSEdge' }, {}), false],
-    ['from another group', grant({ group: 'example.com' }, {}), false],
-    ['to another group', grant({}, { group: '' }), false],
-    ['to one of several kinds', severalKinds, true],
-    ['without a spec', { ...grant({}, {}), spec: undefined }, false],
-  ])('%s: %s', (_, given, wanted) => expect(permits(given, crossing)).toBe(wanted));
-});
-
-test('whoever may declare modules for an object is asked for, where a grant lets them be, and no others', async () => {
-  const of = (kind: string, namespace: string) => grant({ kind, namespace }, { kind: 'HTTPSEdgeRoute' });
-  const grants = [of('HTTPSEdgeRouteModules', 'elsewhere'), of('TLSEdgeModules', 'third')];
-  const asked: string[] = [];
-  const inputs = new Inputs({
-    index: new ReferenceIndex(),
-    sources: { versionOf: () => undefined, reader: () => async () => ({ text: '', resourceVersion: '' }) },
-    grants: new Map(grants.entries()),
-    catchUpOnGrants: async (namespace) => {
-      asked.push(`grants in ${namespace}`);
-      throw new KubeError(403, 'Forbidden', 'not allowed');
-    },
-    digest: digester('key'),
+    ['to nothing', to('none'), edge, 'ReferenceNotFound', 'IPPolicy ns/none does not exist'],
+    ['to an object that is not listed yet', unlisted, edge, 'ReferenceNotReady', 'not listed'],
+    ['to an object without an id', to('new'), edge, 'ReferenceNotReady', 'is not ready yet'],
+    ['without a grant', refused, edge, 'ReferenceNotPermitted', 'no ReferenceGrant'],
+    ['to an object being deleted', to('leaving'), bound, 'ReferenceDeleting', `${deleting}refer to another`],
+    ['bound to that', to('leaving', forEver), boundToOther, 'ReferenceDeleting', `${deleting}delete this object, and`],
+  ])('%s is refused with what helps', async (_, ref, from, reason, message) => {
+    const says = { reason, message: expect.stringContaining(message) };
+    await expect(inputs.resolve('TLSEdge', from, { ref })).rejects.toMatchObject(says);
+    expect(inputs.referencesOf('TLSEdge', from, { ref })).toBeUndefined();
+    expect(inputs.fromCaches('TLSEdge', from, { ref }, [])).toBeUndefined();
   });
-  const peer = (kind: string, ownerKind?: string) =>
-    inputs.addPeer(kind, {
-      store: new ObjectStore(),
-      ownerKind,
-      catchUp: async (namespace) => void asked.push(`${kind} in ${namespace}`),
-      enqueue: () => {},
-    });
-  peer('HTTPSEdgeRouteModules', 'HTTPSEdgeRoute');
-  peer('TLSEdgeModules', 'TLSEdge');
-  peer('HTTPSEdge');
-  await inputs.catchUpOnModules('HTTPSEdgeRoute', anObject({ metadata: { namespace: 'there' } }));
-  expect(asked).toEqual(['grants in there', 'HTTPSEdgeRouteModules in there', 'HTTPSEdgeRouteModules in elsewhere']);
+
+  test('is permitted in the namespace, or by a grant, whether or not the target exists', () => {
+    const all = [to('none'), to('none', { namespace: 'ns' }), to('there', { namespace: 'there' }), refused];
+    expect(all.map((each) => inputs.mayReferTo('TLSEdge', edge, each))).toEqual([true, true, true, false]);
+  });
+
+  test('is not called unresolved where the search itself fails', () => {
+    const gap = () => {
+      throw new Error('broken');
+    };
+    const failing = cluster({}, { peers: { IPPolicy: { gap } } });
+    expect(() => failing.referencesOf('TLSEdge', edge, { ref: to('office') })).toThrow('broken');
+    expect(() => failing.fromCaches('TLSEdge', edge, { ref: to('office') }, [])).toThrow('broken');
+  });
 });
 
-describe('from the caches', () => {
-  const digest = digester('key');
-  const version: { now?: string } = { now: '7' };
-  const inputs = new Inputs({
-    index: new ReferenceIndex(),
-    sources: {
-      versionOf: () => version.now,
-      reader: () => async () => {
-        throw new Error('nothing is read');
+const one = used('spec.a', 'app', 'one');
+test.each([
+  ['by their own fields', [used('spec.b', 'app', 'two'), one], [true, true]],
+  ['not by another field', [one, used('spec.x', 'app', 'two')], undefined],
+  ['not by another Secret', [one, used('spec.b', 'old', 'two')], undefined],
+  ['not by a ConfigMap', [one, { ...used('spec.b', 'app', 'two'), kind: 'ConfigMap' as const }], undefined],
+  ['not by another version', [one, { ...used('spec.b', 'app', 'two'), resourceVersion: '8' }], undefined],
+])('texts are compared with what was sent %s', (_, sent, expected) => {
+  const spec: Record<string, unknown> = { a: textOf('app', 'x'), b: textOf('app', 'y') };
+  const found = cluster({}, { texts: { app: 'any', old: 'any' } }).fromCaches('TLSEdge', edge, spec, sent);
+  const isText = (member: string, text: string) => z.instanceof(DigestedText).parse(found?.[member]).isText(text);
+  expect(found && [isText('a', 'one'), isText('b', 'two')]).toEqual(expected);
+});
+
+describe('an object that others refer to', () => {
+  const office = policy('office', 'ipp_1');
+  const key = objectKey('IPPolicy', 'ns', 'office');
+  const referrer = (name: string, more: Partial<KubeObject['metadata']> = {}, status = {}) =>
+    object({ name, kind: 'TLSEdge', metadata: more, status });
+  const here = referrer('here', {}, { references: [{ field: 'spec.ref', id: 'ipp_2' }] });
+  const leaving = referrer('leaving', { deletionTimestamp }, { id: 'ipp_3' });
+  const granted = referrer('granted', { namespace: 'there' });
+  const refused = referrer('refused', { namespace: 'elsewhere' });
+
+  /** @param modules by the name of the referrer that declares them */
+  function referring(references: Reference[] = [], modules: Record<string, string[]> = {}) {
+    const inputs = cluster(
+      { IPPolicy: [office], TLSEdge: [here, leaving, granted, refused] },
+      {
+        grants: new Map([grant('there', 'office', 'ns'), grant('third', 'office', 'ns')].entries()),
+        peers: {
+          TLSEdge: { referencesIn: () => references, modulesIn: ({ metadata }) => modules[metadata.name] ?? [] },
+        },
       },
-    },
-    grants: new ObjectStore(),
-    digest,
+    );
+    for (const { metadata } of [here, leaving, granted, refused]) {
+      inputs.index.set(objectKey('TLSEdge', metadata.namespace ?? '', metadata.name), new Set([key]));
+    }
+    return inputs;
+  }
+
+  test('knows the permitted ones, their modules, and the ids in their statuses', () => {
+    const inputs = referring([], { here: ['tls'], leaving: ['tls'], refused: ['tls'] });
+    const names = inputs.referrersOf('IPPolicy', office).map(({ name }) => name);
+    expect(names).toEqual(['TLSEdge ns/here', 'TLSEdge ns/leaving', 'TLSEdge there/granted']);
+    const modules = inputs.modulesDeclaredFor('IPPolicy', office);
+    expect(modules).toEqual([{ referrer: 'TLSEdge ns/here', modules: ['tls'] }]);
+    expect(inputs.idsInUseBy('IPPolicy', office)).toEqual(['ipp_2', 'ipp_3']);
+    expect(inputs.targetsOf('TLSEdge', here)).toEqual([office]);
   });
-  const object = anObject();
-  const used = {
-    field: 'spec.token',
-    kind: 'Secret' as const,
-    name: 'app',
-    resourceVersion: '7',
-    digest: digest(object.metadata.uid, 'spec.token', 'abc'),
+
+  test.each([
+    ['an immutable reference', [to('other'), to('office', { isImmutable: true })], true],
+    ['a mutable one', [to('office'), to('other', { isImmutable: true })], false],
+    ['an unknown one', [], false],
+  ])('is bound by %s: %s', (_, given, isBound) => {
+    expect(referring(given).referrersOf('IPPolicy', office)[0]).toEqual({ name: 'TLSEdge ns/here', isBound });
+  });
+});
+
+describe('before modules are deleted that nobody is known to declare', () => {
+  const refusing = (code: number) => Promise.reject(new KubeError(code, 'Any', 'no answer'));
+  const catchingUp = (peer: Partial<Peer>, options: Partial<InputsOptions>) => {
+    const peers = {
+      TLSEdge: { ownerKind: 'IPPolicy', ...peer },
+      Other: { ownerKind: 'Other', catchUp: () => refusing(500) },
+    };
+    return cluster({}, { peers, ...options }).catchUpOnModules('IPPolicy', policy('office'));
   };
 
-  test('a text is known by its digest, until its Secret changes', () => {
-    const spec = inputs.fromCaches('APIKey', object, { token: secret }, [used]);
-    const { token } = z.object({ token: z.instanceof(Object) }).parse(spec);
-    expect(token).toMatchObject({});
-    const known = token as { isText(text: unknown): boolean };
-    expect([known.isText('abc'), known.isText('abd'), known.isText(undefined)]).toEqual([true, false, false]);
-    for (const now of ['8', undefined]) {
-      expect(
-        inputs.fromCaches('APIKey', object, { token: secret }, [{ ...used, resourceVersion: String(now) }]),
-      ).toBeUndefined();
-    }
-    expect(inputs.fromCaches('APIKey', object, { token: secret }, [])).toBeUndefined();
+  test('the grants are listed first, and then the objects where they permit modules', async () => {
+    const grants = new Map<string, KubeObject>();
+    const asked: string[] = [];
+    const catchUp = async (namespace: string) => void asked.push(namespace);
+    const later = new Promise((done) => setImmediate(done));
+    const listGrants = () => later.then(() => void grants.set('late', grant('there', 'office', 'ns')));
+    await catchingUp({ catchUp }, { grants, catchUpOnGrants: listGrants });
+    expect(asked).toEqual(['ns', 'there']);
+    await catchingUp({ catchUp }, { catchUpOnGrants: () => refusing(403) });
+    expect(asked).toEqual(['ns', 'there', 'ns']);
   });
 
-  test('a digest tells nothing without the key, and nothing about another object or field', () => {
-    const all = [
-      digest('u', 'spec.a', 't'),
-      digest('v', 'spec.a', 't'),
-      digest('u', 'spec.b', 't'),
-      digest('u', 'spec.a', 's'),
-      digester('other')('u', 'spec.a', 't'),
-    ];
-    expect(new Set(all).size).toBe(all.length);
-    expect(digest('u', 'spec.a', 't')).toBe(all[0]);
+  test.each([
+    ['objects', { catchUp: () => refusing(403) }, {}],
+    ['grants, for another reason than a lack of rights', {}, { catchUpOnGrants: () => refusing(500) }],
+  ])('it fails if it cannot list %s', async (_, peer, options) => {
+    await expect(catchingUp(peer, options)).rejects.toThrow('no answer');
   });
 });

@@ -1,55 +1,108 @@
-/** What of the Secrets and ConfigMaps in a cluster is asked for, and kept. On the real API server. */
+/** Texts from Secrets and ConfigMaps, and what of them is asked for and kept. */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { waitFor } from '../../../../dev/processes/wait.ts';
-import { KubeApi } from '../../../../src/operator/kube/kube-api.ts';
+import type { KubeApi } from '../../../../src/operator/kube/kube-api.ts';
 import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
 import { createKubeMetrics } from '../../../../src/operator/kube/metrics.ts';
-import { SourceCache } from '../../../../src/operator/managed/knowledge/source-cache.ts';
-import { createNamespace, kubeconfig } from '../../../harness.ts';
+import { Source } from '../../../../src/operator/managed/declaration/input.ts';
+import { SourceCache, textIn } from '../../../../src/operator/managed/knowledge/source-cache.ts';
+import { encode } from '../../../../src/operator/managed/secrets/data.ts';
 import { answering, json } from '../../kube/answering.ts';
+import { object } from '../../objects.ts';
+import { NAMESPACE, placing } from '../placing.ts';
 
-const SECRETS = { group: '', version: 'v1', plural: 'secrets' };
+const source = (kind: Source['kind'], key = 'k', name = 'app') => new Source({ kind, name, key }, z.string());
+const app = (fields: Parameters<typeof object>[0]) => object({ name: 'app', ...fields });
+const by = 'APIKey/ns/a' as const;
 
-/** A cache in which one Secret is used. */
-async function start(kube: KubeApi, namespace: string) {
-  const cache = new SourceCache(kube, {
-    namespaces: [namespace],
-    silenceMs: 60_000,
-    log: pino({ enabled: false }),
-    metrics: createKubeMetrics(new Registry(), 'tests'),
-    isUsed: (key) => key === `Secret/${namespace}/used`,
+test.each<[string, Source, Partial<KubeObject>, string]>([
+  ['of a ConfigMap', source('ConfigMap'), { data: { k: 'text', other: 'x' }, binaryData: { k: 'eA==' } }, 'text'],
+  ['of a Secret is decoded', source('Secret'), { data: { k: encode('\ufefftëxt') } }, '\ufefftëxt'],
+  ['may be empty', source('Secret'), { data: { k: '' } }, ''],
+])('the text of a source %s', (_, from, fields, expected) => {
+  expect(textIn(app(fields), from, 'spec.a')).toBe(expected);
+});
+
+const noKey = 'spec.a: ConfigMap ns/app has no key "k"';
+const latin1 = { k: Buffer.from([0xff]).toString('base64') };
+test.each<[string, Source, Partial<KubeObject>, string, string]>([
+  ['has no data', source('ConfigMap'), {}, 'SourceNotFound', noKey],
+  ['has other keys', source('ConfigMap'), { data: { x: 'a' }, binaryData: { y: 'eA==' } }, 'SourceNotFound', noKey],
+  ['inherits the key', source('ConfigMap', 'constructor'), { data: {} }, 'SourceNotFound', 'no key "constructor"'],
+  ['has bytes', source('ConfigMap'), { binaryData: { k: 'eA==' } }, 'SourceInvalid', 'has the key "k" in its binary'],
+  ['has malformed bytes', source('ConfigMap'), { binaryData: { k: 1 } }, 'SourceNotFound', noKey],
+  ['has no text', source('Secret'), { data: latin1 }, 'SourceInvalid', '"k" in Secret ns/app is not UTF-8 text'],
+])('there is no text where the object %s', (_, from, fields, reason, message) => {
+  const says = expect.objectContaining({ reason, message: expect.stringContaining(message) });
+  expect(() => textIn(app(fields), from, 'spec.a')).toThrow(says);
+});
+
+function cacheOf(kube: KubeApi, isUsed: (key: string) => boolean = () => true) {
+  const metrics = createKubeMetrics(new Registry(), 'tests');
+  const log = pino({ enabled: false });
+  return new SourceCache(kube, { namespaces: [NAMESPACE], silenceMs: 60_000, log, metrics, isUsed });
+}
+
+describe('a reader of sources', () => {
+  async function reading() {
+    const secret = app({ data: { k: encode('one'), l: encode('two') } });
+    const configMap = app({ data: { k: 'three' } });
+    const cluster = await placing({ secrets: [secret], configmaps: [configMap] });
+    const [ofSecret, ofConfigMap] = [secret, configMap].map((each) => cluster.known(each).metadata.resourceVersion);
+    return { cluster, cache: cacheOf(cluster.kube), ofSecret, ofConfigMap };
+  }
+
+  test('reads each object once, and reports a missing one', async () => {
+    const { cluster, cache, ofSecret, ofConfigMap } = await reading();
+    const read = cache.reader(NAMESPACE, by);
+    expect(await read(source('Secret'), 'spec.a')).toEqual({ text: 'one', resourceVersion: ofSecret });
+    expect(await read(source('Secret', 'l'), 'spec.b')).toEqual({ text: 'two', resourceVersion: ofSecret });
+    expect(await read(source('ConfigMap'), 'spec.c')).toEqual({ text: 'three', resourceVersion: ofConfigMap });
+    expect(cluster.asked()).toHaveLength(2);
+    await cache.reader(NAMESPACE, by)(source('Secret'), 'spec.a');
+    expect(cluster.asked()).toHaveLength(3);
+    await expect(read(source('Secret', 'k', 'none'), 'spec.a')).rejects.toMatchObject({
+      reason: 'SourceNotFound',
+      message: `spec.a: Secret ${NAMESPACE}/none does not exist: create it, or name another`,
+    });
   });
+
+  test('reports the changes of what it reads, with the object that it reads for', async () => {
+    const { cache, ofSecret } = await reading();
+    const told: unknown[] = [];
+    for (const [kind, watch] of cache.watches) watch.addHandler({ onChange: () => told.push([kind, cache.readBy]) });
+    expect(cache.versionOf(source('Secret'), NAMESPACE)).toBeUndefined();
+    await cache.reader(NAMESPACE, by)(source('Secret'), 'spec.a');
+    expect([told, cache.readBy]).toEqual([[['Secret', by]], undefined]);
+    expect(cache.versionOf(source('Secret'), NAMESPACE)).toBe(ofSecret);
+    expect(cache.versionOf(source('ConfigMap'), NAMESPACE)).toBeUndefined();
+  });
+});
+
+async function start(cache: SourceCache) {
   const watches = cache.watches.map(([, watch]) => watch);
   onTestFinished(() => void Promise.all(watches.map((watch) => watch.stop())));
   await Promise.all(watches.map((watch) => watch.start()));
-  return cache;
+  return () => watches.flatMap(({ store }) => [...store.values()]);
 }
 
-test('of the Secrets that nobody uses, nothing is kept, and of the others no content', async () => {
-  const namespace = await createNamespace('sources');
-  const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 10_000 });
-  onTestFinished(() => kube.close());
-  const create = (name: string) =>
-    kube.create(SECRETS, { metadata: { name, labels: { a: 'label' } }, stringData: { password: name } }, namespace);
-  const created = new Map<string, KubeObject>();
-  for (const name of ['used', 'unused', 'other']) created.set(name, await create(name));
-
-  const cache = await start(kube, namespace);
-  const [secrets, configMaps] = cache.watches.map(([, { store }]) => [...store.values()]);
-  const { uid, resourceVersion, creationTimestamp } = created.get('used')?.metadata ?? {};
-  expect(secrets).toEqual([{ metadata: { name: 'used', namespace, uid, resourceVersion, creationTimestamp } }]);
-  expect(configMaps).toEqual([]);
-
-  const kept = () => cache.watches.flatMap(([, { store }]) => [...store.values()]);
-  await create('later');
-  await kube.patch(SECRETS, 'unused', { stringData: { password: 'changed' } }, namespace);
-  const changed = await kube.patch(SECRETS, 'used', { stringData: { password: 'changed' } }, namespace);
-  const version = () => cache.versionOf({ kind: 'Secret', name: 'used' }, namespace);
+test('of used Secrets, the metadata is kept and followed; of others, nothing is', async () => {
+  const data = { password: encode('x') };
+  const secrets = ['used', 'unused'].map((name) => object({ name, data, metadata: { labels: { a: 'label' } } }));
+  const { kube, known, change } = await placing({ secrets, configmaps: [app({ data: { k: 'x' } })] });
+  const cache = cacheOf(kube, (key) => key === `Secret/${NAMESPACE}/used`);
+  const kept = await start(cache);
+  const { uid, resourceVersion } = known(secrets[0] ?? object()).metadata;
+  const metadata = { name: 'used', namespace: NAMESPACE, uid, resourceVersion, creationTimestamp: expect.any(String) };
+  expect(kept()).toEqual([{ metadata }]);
+  await change('secrets', 'unused', { data: { password: encode('y') } });
+  const changed = await change('secrets', 'used', { data: { password: encode('y') } });
+  const version = () => cache.versionOf({ kind: 'Secret', name: 'used' }, NAMESPACE);
   await waitFor('the change', () => version() === changed.metadata.resourceVersion);
-  expect(kept().map(({ metadata }) => metadata.name)).toEqual(['used']);
-  expect(Object.keys(kept()[0] ?? {})).toEqual(['metadata']);
+  expect(kept()).toEqual([{ metadata: { ...metadata, resourceVersion: changed.metadata.resourceVersion } }]);
 });
 
 test('only metadata is asked for, by lists and by watches', async () => {
@@ -58,13 +111,7 @@ test('only metadata is asked for, by lists and by watches', async () => {
     if (!asked.line.includes('watch=true')) return empty(response, asked);
     return response.flushHeaders();
   });
-  await start(server.connect(), 'one');
+  await start(cacheOf(server.connect()));
   await waitFor('both watches', () => server.asked.length === 4);
-  const asked = server.asked.map(({ line, headers }) => [/\w+(?=\?)/.exec(line)?.[0], headers.accept].join(' '));
-  const [list, watch] = ['List', ''].map(
-    (what) => `application/json;as=PartialObjectMetadata${what};g=meta.k8s.io;v=v1`,
-  );
-  expect(asked.toSorted()).toEqual(
-    ['configmaps', 'secrets'].flatMap((plural) => [watch, list].map((accept) => `${plural} ${accept}`)).toSorted(),
-  );
+  expect(server.asked.every(({ headers }) => headers.accept?.includes('as=PartialObjectMetadata'))).toBe(true);
 });

@@ -1,27 +1,22 @@
-import { expect, test } from 'vitest';
-import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
+import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/operator/managed/declaration/external.ts';
 import type { ManagedSpec } from '../../../../src/operator/managed/declaration/spec.ts';
 import { type ComparableKind, differs, hasNewInputs, isDrift } from '../../../../src/operator/managed/object/drift.ts';
 import { observedSynced } from '../../../../src/operator/managed/object/findings.ts';
 import { condition, object } from '../../objects.ts';
-import { modulesOf } from '../things.ts';
+import { modulesOf } from '../managed-under-test.ts';
 
 const OVER: Finding = { status: 'False', reason: 'Expired', message: 'x expired' };
+const sizeOf = (remote: object) => ('size' in remote ? remote.size : undefined);
 
 /** A resource with a field `size`, which the spec declares to be 1; the status shows it, and a `shape` that never changes. */
 const kind: ComparableKind = {
   isAttached: false,
   referencesOf: () => [],
-  external: { changes: (_, remote) => ('size' in remote && remote.size === 1 ? [] : ['size']) },
+  external: { changes: (_, remote) => (sizeOf(remote) === 1 ? [] : ['size']) },
   // One of size 0 is over.
-  expired: (remote) => ('size' in remote && remote.size === 0 ? OVER : undefined),
-  declared: {
-    describe: (_spec: unknown, remote: object) => ({
-      shape: 'round',
-      size: 'size' in remote ? remote.size : undefined,
-    }),
-  },
+  expired: (remote) => (sizeOf(remote) === 0 ? OVER : undefined),
+  declared: { describe: (_spec, remote) => ({ shape: 'round', size: sizeOf(remote) }) },
 };
 const manage: ManagedSpec = { managementPolicy: 'Manage', deletionPolicy: 'Delete' };
 const observe: ManagedSpec = { ...manage, managementPolicy: 'Observe' };
@@ -31,69 +26,6 @@ const shown = (size: number, message: string, status: 'True' | 'False' = 'True')
     { status: { id: 'x', shape: 'round', size, conditions: [condition('Synced', status, { message })] } },
     { adopt: 'x' },
   );
-
-test.each<[string, ManagedSpec | undefined, KubeObject, ReturnType<typeof remotes>, boolean]>([
-  ['one as declared does not', manage, object({}, { externalId: 'x' }), remotes(1), false],
-  ['one that was changed does', manage, object({}, { externalId: 'x' }), remotes(2), true],
-  ['one that is gone does', manage, object({}, { externalId: 'x' }), remotes(), true],
-  ['one that has nothing yet does not: its own reconcile is on its way', manage, object(), remotes(2), false],
-  ['one that only wants to adopt does not', manage, object({}, { adopt: 'x' }), remotes(2), false],
-  ['one whose spec does not parse does not', undefined, object({}, { externalId: 'x' }), remotes(2), false],
-  ['one that is paused does not', manage, object({}, { externalId: 'x', paused: 'true' }), remotes(2), false],
-  [
-    'one that is being deleted does not',
-    manage,
-    object({ metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } }, { externalId: 'x' }),
-    remotes(2),
-    false,
-  ],
-  [
-    'one that observes and shows what is there does not',
-    observe,
-    shown(1, observedSynced([]).message),
-    remotes(1),
-    false,
-  ],
-  [
-    'one that observes and shows the difference does not',
-    observe,
-    shown(2, observedSynced(['size']).message),
-    remotes(2),
-    false,
-  ],
-  [
-    'one that observes and shows an old value does',
-    observe,
-    shown(1, observedSynced(['size']).message),
-    remotes(2),
-    true,
-  ],
-  ['one that observes and shows no difference does', observe, shown(2, observedSynced([]).message), remotes(2), true],
-  ['one that observes what is gone does', observe, shown(1, observedSynced([]).message), remotes(), true],
-  ['one that says already that it is gone does not', observe, shown(1, 'x does not exist', 'False'), remotes(), false],
-  ['one that observes nothing does not', observe, object(), remotes(2), false],
-  [
-    'one that does not show yet what it observes does',
-    observe,
-    object({ status: { conditions: [condition('Synced', 'True')] } }, { adopt: 'x' }),
-    remotes(),
-    true,
-  ],
-])('whether an object needs a closer look: %s', (_, spec, of, listed, expected) => {
-  expect(differs(kind, spec, of, listed)).toBe(expected);
-});
-
-test.each<[string, 'True' | 'False', string, number, boolean]>([
-  ['one that has ended and looks Ready does', 'True', 'Available', 0, true],
-  ['one that has ended and says so does not', 'False', 'Expired', 0, false],
-  ['one that has ended and has another problem does not', 'False', 'SecretConflict', 0, false],
-  ['one that was given more time and says that it has ended does', 'False', 'Expired', 1, true],
-])('whether an object needs a closer look: %s', (_, status, reason, size, expected) => {
-  const anySize: ComparableKind = { ...kind, external: { changes: () => [] }, declared: { describe: () => ({}) } };
-  const of = object({ status: { id: 'x', conditions: [condition('Ready', status, { reason })] } }, { externalId: 'x' });
-  expect(differs(anySize, manage, of, remotes(size))).toBe(expected);
-});
-
 const inSync = (status: object = {}) => ({
   status: {
     id: 'x',
@@ -103,96 +35,118 @@ const inSync = (status: object = {}) => ({
   },
 });
 
+describe('an object needs a closer look or not', () => {
+  const having = object({}, { externalId: 'x' });
+  const deleting = object({ metadata: { deletionTimestamp: 't' } }, { externalId: 'x' });
+  const [equal, different] = [observedSynced([]).message, observedSynced(['size']).message];
+  const showingNothing = object({ status: { conditions: [condition('Synced', 'True')] } }, { adopt: 'x' });
+  const managing: ComparableKind = { ...kind, declared: { describe: () => ({ size: 2 }) } };
+
+  test.each<[string, boolean, ManagedSpec | undefined, typeof having, ReturnType<typeof remotes>, ComparableKind?]>([
+    ['as declared', false, manage, having, remotes(1)],
+    ['changed', true, manage, having, remotes(2)],
+    ['gone', true, manage, having, remotes()],
+    ['created by its own reconcile', false, manage, object(), remotes(2)],
+    ['adopted by its own reconcile', false, manage, object({}, { adopt: 'x' }), remotes(2)],
+    [
+      'in sync, with a status that the service has changed',
+      true,
+      manage,
+      object(inSync(), { externalId: 'x' }),
+      remotes(1),
+      managing,
+    ],
+    ['without a valid spec', false, undefined, having, remotes(2)],
+    ['in sync, without its inputs', true, undefined, object(inSync(), { externalId: 'x' }), remotes(1)],
+    ['paused', false, manage, object({}, { externalId: 'x', paused: 'true' }), remotes(2)],
+    ['being deleted', false, manage, deleting, remotes(2)],
+    ['observed and shown', false, observe, shown(1, equal), remotes(1)],
+    ['observed and shown to differ', false, observe, shown(2, different), remotes(2)],
+    ['observed with an old value', true, observe, shown(1, different), remotes(2)],
+    ['observed without the difference', true, observe, shown(2, equal), remotes(2)],
+    ['observed and gone', true, observe, shown(1, equal), remotes()],
+    ['observed and known to be gone', false, observe, shown(1, 'x does not exist', 'False'), remotes()],
+    ['observing nothing', false, observe, object(), remotes(2)],
+    ['not shown yet', true, observe, showingNothing, remotes()],
+  ])('%s: %s', (_, expected, spec, of, listed, by = kind) => {
+    expect(differs(by, spec, of, listed)).toBe(expected);
+  });
+
+  test.each<[string, boolean, 'True' | 'False', string, number]>([
+    ['expired, but Ready', true, 'True', 'Available', 0],
+    ['expired, as it says', false, 'False', 'Expired', 0],
+    ['expired, with another problem', false, 'False', 'SecretConflict', 0],
+    ['extended, but Expired', true, 'False', 'Expired', 1],
+  ])('%s: %s', (_, expected, status, reason, size) => {
+    const anySize: ComparableKind = { ...kind, external: { changes: () => [] }, declared: { describe: () => ({}) } };
+    const conditions = [condition('Ready', status, { reason })];
+    const of = object({ status: { id: 'x', conditions } }, { externalId: 'x' });
+    expect(differs(anySize, manage, of, remotes(size))).toBe(expected);
+  });
+
+  test.each<[string, boolean, string, ManagedSpec, boolean, number?]>([
+    ['of the same owner', false, 'x', manage, true, 1],
+    ['of a new owner', true, 'y', manage, true, 1],
+    ['of a new owner, not in sync: it is retried anyway', false, 'y', manage, false, 1],
+    ['of an observed owner', false, 'x', observe, true, 1],
+    ['of a new observed owner', true, 'y', observe, true, 1],
+    ['of an observed owner that is gone', true, 'x', observe, true],
+  ])('modules %s: %s', (_, expected, owner, spec, isInSync, size) => {
+    const modules: ComparableKind = {
+      ...kind,
+      isAttached: true,
+      declared: { ...modulesOf(owner), describe: () => ({}) },
+    };
+    const synced = condition('Synced', 'True', { message: equal });
+    const of = object(inSync({ conditions: isInSync ? [condition('Ready', 'True'), synced] : [] }), {
+      externalId: 'x',
+    });
+    expect(differs(modules, spec, of, remotes(size))).toBe(expected);
+  });
+
+  test.each<[string, boolean, string | undefined, boolean]>([
+    ['unchanged', false, 'new', true],
+    ['changed', true, 'newer', true],
+    ['unresolved: its own reconcile waits for it', false, undefined, true],
+    ['changed, not in sync: it is retried anyway', false, 'newer', false],
+  ])('with a reference that is %s: %s', (_, expected, id, isInSync) => {
+    const referrer = { ...kind, referencesOf: () => (id === undefined ? undefined : [{ field: 'spec.a', id }]) };
+    const shows = { shape: 'round', size: 1, references: [{ field: 'spec.a', id: 'new' }] };
+    const of = object(inSync({ ...shows, ...(!isInSync && { conditions: [] }) }), { externalId: 'x' });
+    expect(differs(referrer, manage, of, remotes(1))).toBe(expected);
+  });
+});
+
+const notSynced = { conditions: [condition('Ready', 'True'), condition('Synced', 'False')] };
 test.each([
-  ['drift when the last reconcile of this generation left it right', object(inSync()), true],
-  ['a change of the spec when the generation is newer', object({ ...inSync(), metadata: { generation: 2 } }), false],
-  ['the first comparison of another resource', object(inSync({ id: 'y' })), false],
-  [
-    'unfinished when the last reconcile failed',
-    object(inSync({ conditions: [condition('Ready', 'True'), condition('Synced', 'False')] })),
-    false,
-  ],
-  ['new without a status', object(), false],
-])('a difference is %s', (_, of, expected) => {
+  ['drift after a reconcile of this generation', true, object(inSync())],
+  ['no drift after a change of the spec', false, object({ ...inSync(), metadata: { generation: 2 } })],
+  ['no drift in another resource', false, object(inSync({ id: 'y' }))],
+  ['no drift after a failure', false, object(inSync(notSynced))],
+  ['no drift without a status', false, object()],
+])('a difference is %s', (_, expected, of) => {
   expect(isDrift(of, 'x')).toBe(expected);
 });
 
-test.each<[string, string, ManagedSpec, boolean, boolean]>([
-  ['one whose owner is the same does not', 'x', manage, true, false],
-  ['one whose owner was made anew does', 'y', manage, true, true],
-  ['one that is not in sync does not, as it is tried again anyway', 'y', manage, false, false],
-  ['one that observes the same owner does not', 'x', observe, true, false],
-  ['one that observes what was made anew does', 'y', observe, true, true],
-])('whether settings need a closer look: %s', (_, owner, spec, isInSync, expected) => {
-  const settings: ComparableKind = {
-    ...kind,
-    isAttached: true,
-    declared: { ...modulesOf(owner), describe: () => ({}) },
+test('new inputs are texts and ids that the status does not show', () => {
+  const source = (field: string, digest: string) => {
+    return { field, kind: 'Secret' as const, name: 'a', resourceVersion: '1', digest };
   };
-  const synced = condition('Synced', 'True', { message: observedSynced([]).message });
-  const of = object(inSync({ conditions: isInSync ? [condition('Ready', 'True'), synced] : [] }), { externalId: 'x' });
-  expect(differs(settings, spec, of, remotes(1))).toBe(expected);
-});
-
-test('settings that are only observed need a closer look once what they belong to is gone', () => {
-  const settings: ComparableKind = {
-    ...kind,
-    isAttached: true,
-    declared: { ...kind.declared, ...modulesOf('x') },
-  };
-  expect(differs(settings, observe, object(inSync()), remotes())).toBe(true);
-});
-
-test.each<[string, string | undefined, boolean, boolean]>([
-  ['one that uses what it refers to does not', 'new', true, false],
-  ['one that may follow already, and names another, does', 'newer', true, true],
-  ['one whose reference is not resolved does not: that is for its own reconcile', undefined, true, false],
-  ['one that is not in sync does not, as it is tried again anyway', 'newer', false, false],
-])('whether a referrer needs a closer look: %s', (_, now, isInSync, expected) => {
-  const referrer = { ...kind, referencesOf: () => (now === undefined ? undefined : [{ field: 'spec.a', id: now }]) };
-  const references = [{ field: 'spec.a', id: 'new' }];
-  const of = object(inSync({ shape: 'round', size: 1, references, ...(!isInSync && { conditions: [] }) }), {
-    externalId: 'x',
-  });
-  expect(differs(referrer, manage, of, remotes(1))).toBe(expected);
-});
-
-const source = (field: string, digest: string) => ({
-  field,
-  kind: 'Secret' as const,
-  name: 'a',
-  resourceVersion: '1',
-  digest,
-});
-
-test.each([
-  ['the same text', [source('spec.a', 'x')], false],
-  ['the same text, and less of it', [], false],
-  ['another text', [source('spec.a', 'y')], true],
-  ['the same text in another place', [source('spec.b', 'x')], true],
-  ['more text', [source('spec.a', 'x'), source('spec.b', 'x')], true],
-])('an object that now takes %s from its sources', (_, used, expected) => {
-  const of = object(inSync({ sources: [source('spec.a', 'x'), source('spec.c', 'z')] }));
-  expect(hasNewInputs(of, { sources: used, references: [] })).toBe(expected);
-});
-
-test.each([
-  ['the same id', [{ field: 'spec.a', id: 'x' }], false],
-  ['no id', [], false],
-  ['another id', [{ field: 'spec.a', id: 'y' }], true],
-  ['the same id in another place', [{ field: 'spec.b', id: 'x' }], true],
-])('an object that now refers to %s', (_, references, expected) => {
+  const id = (field: string, of: string) => ({ field, id: of });
   const of = object(
-    inSync({
-      references: [
-        { field: 'spec.a', id: 'x' },
-        { field: 'spec.c', id: 'z' },
-      ],
-    }),
+    inSync({ sources: [source('a', 'x'), source('c', 'z')], references: [id('a', 'x'), id('c', 'z')] }),
   );
-  expect(hasNewInputs(of, { sources: [], references })).toBe(expected);
-});
-
-test('an object that takes nothing from elsewhere has nothing new from there', () => {
-  expect(hasNewInputs(object(inSync({})), undefined)).toBe(false);
+  const rows: [boolean, object][] = [
+    [false, {}],
+    [false, { sources: [source('a', 'x')], references: [id('a', 'x')] }],
+    [true, { sources: [source('a', 'y')] }],
+    [true, { sources: [source('b', 'x')] }],
+    [true, { sources: [source('a', 'x'), source('b', 'x')] }],
+    [true, { references: [id('a', 'y')] }],
+    [true, { references: [id('b', 'x')] }],
+  ];
+  for (const [expected, used] of rows) {
+    expect(hasNewInputs(of, { sources: [], references: [], ...used })).toBe(expected);
+  }
+  expect(hasNewInputs(of, undefined)).toBe(false);
 });

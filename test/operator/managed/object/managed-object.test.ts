@@ -9,12 +9,12 @@ import { managedSpec } from '../../../../src/operator/managed/declaration/spec.t
 import { ManagedObject } from '../../../../src/operator/managed/object/managed-object.ts';
 import { condition, object } from '../../objects.ts';
 import { cluster, deletionTimestamp, policy } from '../knowledge/cluster.ts';
-import { managing } from '../managing.ts';
+import { managing } from '../managed-under-test.ts';
 import { NAMESPACE, SAMPLE } from '../placing.ts';
 
 const PATH = `/apis/tests.tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/samples/a`;
 const KEY = `${NAMESPACE}/a`;
-const identity = { externalId: 'ipp_1', generation: 2, createKey: 'k', retiring: [] };
+const identity = { externalId: 'thg_1', generation: 2, createKey: 'k', retiring: [] };
 const found: Finding = { status: 'True', reason: 'Available', message: 'm' };
 
 describe('the identity of an object', () => {
@@ -23,18 +23,14 @@ describe('the identity of an object', () => {
     ['with our finalizer beside those of others', ['other'], ['other', FINALIZER]],
     ['with our finalizer once', [FINALIZER, 'other'], [FINALIZER, 'other']],
   ])('is recorded %s', async (_, finalizers, expected) => {
-    const {
-      managed,
-      stored,
-      access,
-      cluster: api,
-    } = await managing(object({ metadata: { ...(finalizers && { finalizers }) } }));
+    const world = await managing(object({ metadata: { ...(finalizers && { finalizers }) } }));
+    const { managed, stored, access } = world;
     await managed.persist(identity, { [ANNOTATION.rotateHandledAt]: 't' });
     const now = await stored();
     expect(now.metadata).toMatchObject({
       finalizers: expected,
       annotations: {
-        [ANNOTATION.externalId]: 'ipp_1',
+        [ANNOTATION.externalId]: 'thg_1',
         [ANNOTATION.createGeneration]: '2',
         [ANNOTATION.createKey]: 'k',
         [ANNOTATION.rotateHandledAt]: 't',
@@ -42,7 +38,7 @@ describe('the identity of an object', () => {
     });
     expect(managed.object).toEqual(now);
     expect(access.cache.store.get(KEY)).toEqual(slim(now));
-    expect(api.writes()).toEqual([`PATCH ${PATH}`]);
+    expect(world.cluster.writes()).toEqual([`PATCH ${PATH}`]);
   });
 
   test('is not recorded where the object has changed since it was read', async () => {
@@ -61,24 +57,19 @@ test('an object that is let go keeps the finalizers of others', async () => {
 });
 
 describe('a status', () => {
-  const before = { id: 'ipp_1', uri: 'u', conditions: [condition('Ready', 'False'), condition('Synced', 'True')] };
+  const before = { id: 'thg_1', uri: 'u', conditions: [condition('Ready', 'False'), condition('Synced', 'True')] };
 
   test('is written where it says something new, and keeps the rest', async () => {
     const { managed, stored, cluster: api } = await managing(object({ metadata: { generation: 3 }, status: before }));
     await managed.patchStatus({ Ready: found, Synced: undefined }, { uri: undefined, hostname: 'h' });
     expect((await stored()).status).toEqual({
-      id: 'ipp_1',
+      id: 'thg_1',
       hostname: 'h',
       conditions: [{ type: 'Ready', ...found, observedGeneration: 3, lastTransitionTime: expect.any(String) }],
     });
+    await managed.patchStatus({ Ready: found }, { hostname: 'h' });
     expect(api.writes()).toEqual([`PATCH ${PATH}/status`]);
     expect(managed.object).toEqual(await stored());
-  });
-
-  test('that would say the same is not written', async () => {
-    const { managed, cluster: api } = await managing(object({ status: before }));
-    await managed.patchStatus({}, { uri: 'u', hostname: undefined });
-    expect(api.writes()).toEqual([]);
   });
 
   test('shows a request for a reconcile as handled once that version was compared, by whichever reconcile', async () => {
@@ -100,12 +91,12 @@ describe('a spec', () => {
   const kind = { spec: z.object({ ...managedSpec, ref }) };
 
   test('is resolved, and what it took from elsewhere is known then', async () => {
-    const inputs = cluster({ IPPolicy: [policy('office', 'ipp_9', { namespace: NAMESPACE, deletionTimestamp })] });
-    const references = [{ field: 'spec.ref', id: 'ipp_9' }];
+    const inputs = cluster({ IPPolicy: [policy('office', 'thg_9', { namespace: NAMESPACE, deletionTimestamp })] });
+    const references = [{ field: 'spec.ref', id: 'thg_9' }];
     const of = object({ spec: { ref: { name: 'office' } }, status: { references } });
     const { managed } = await managing(of, { kind, inputs });
     expect(managed.tookInputs).toBeUndefined();
-    expect(await managed.readSpec()).toMatchObject({ managementPolicy: 'Manage', ref: 'ipp_9' });
+    expect(await managed.readSpec()).toMatchObject({ managementPolicy: 'Manage', ref: 'thg_9' });
     expect(managed.inputs).toEqual({ sources: [], references });
     expect(managed.remark).toContain(`IPPolicy ${NAMESPACE}/office is being deleted`);
     expect(managed.tookInputs).toBe(true);
@@ -127,20 +118,14 @@ describe('a spec', () => {
 });
 
 describe('an object from a cache', () => {
-  const gets = (asked: string[]) => asked.filter((line) => line === `GET ${PATH}`).length;
-
-  test('is known to be the newest once it was read', async () => {
+  test.each<[string, number, (managed: ManagedObject) => Promise<void>]>([
+    ['read', 1, (managed) => managed.mustBeNewest()],
+    ['written', 0, (managed) => managed.persist(identity)],
+  ])('is known to be the newest once it was %s', async (_, reads, act) => {
     const { managed, cluster: api } = await managing(object());
+    await act(managed);
     await managed.mustBeNewest();
-    await managed.mustBeNewest();
-    expect(gets(api.asked())).toBe(1);
-  });
-
-  test('is known to be the newest once it was written', async () => {
-    const { managed, cluster: api } = await managing(object());
-    await managed.persist(identity);
-    await managed.mustBeNewest();
-    expect(gets(api.asked())).toBe(0);
+    expect(api.asked().filter((line) => line === `GET ${PATH}`)).toHaveLength(reads);
   });
 
   test('that is out of date is refused, and the cache has the newest then, with what lists lack', async () => {
@@ -153,32 +138,16 @@ describe('an object from a cache', () => {
   });
 });
 
-describe('the work on an object', () => {
-  const now = () => Date.now();
-  const HOUR = 3_600_000;
-
-  test('is planned for the first of all times', async () => {
-    const { managed } = await managing(object());
-    expect(managed.retryAt).toBeUndefined();
-    const [first, last] = [new Date(now() + HOUR), new Date(now() + 2 * HOUR)];
-    managed.retry(last);
-    managed.retry(first);
-    managed.retry(last);
-    expect(managed.retryAt).toBe(first);
-  });
-
-  test('that was refused is not tried again at once', async () => {
-    const { managed } = await managing(object());
-    managed.retryRefused();
-    expect(Number(managed.retryAt)).toBeGreaterThan(now());
-  });
-
-  test('that is due is put off no further, and what is not due is', async () => {
-    const { managed } = await managing(object());
-    expect(managed.outcome()).toEqual({ object: managed.object });
-    expect(managed.outcome(new Date(now() - HOUR))).toEqual({ object: managed.object, requeueAfterMs: 0 });
-    const { requeueAfterMs } = managed.outcome(new Date(now() + 24 * HOUR));
-    expect(requeueAfterMs).toBeGreaterThan(HOUR);
-    expect(requeueAfterMs).toBeLessThanOrEqual(24 * HOUR);
-  });
+test('the next reconcile is planned for the first of all times', async () => {
+  const { managed } = await managing(object());
+  const [past, soon, late] = [-3_600_000, 3_600_000, 7_200_000].map((ms) => new Date(Date.now() + ms));
+  expect(managed.outcome()).toEqual({ object: managed.object });
+  expect(managed.outcome(past)).toEqual({ object: managed.object, requeueAfterMs: 0 });
+  expect(managed.outcome(late).requeueAfterMs).toBeGreaterThan(3_600_000);
+  expect(managed.retryAt).toBeUndefined();
+  for (const at of [late, soon, late]) if (at) managed.retry(at);
+  expect(managed.retryAt).toBe(soon);
+  managed.retryRefused();
+  expect(Number(managed.retryAt)).toBeGreaterThan(Date.now());
+  expect(Number(managed.retryAt)).toBeLessThan(Number(soon));
 });

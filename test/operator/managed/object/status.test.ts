@@ -11,8 +11,7 @@ import {
   writeStatus,
 } from '../../../../src/operator/managed/object/status.ts';
 import { condition, object } from '../../objects.ts';
-import { managing } from '../managing.ts';
-import { modulesOf } from '../things.ts';
+import { managing, modulesOf } from '../managed-under-test.ts';
 
 const failure = { reason: REASON.apiUnavailable, message: 'no answer' };
 const ready = object({ status: { conditions: [condition('Ready', 'True')] } });
@@ -55,16 +54,9 @@ describe('the status after a reconcile', () => {
       observedGeneration: 3,
       conditions: expect.any(Array),
     });
-    const told = statusOf(await stored()).conditions.map(({ type, status, observedGeneration }) => [
-      type,
-      status,
-      observedGeneration,
-    ]);
-    expect(told).toEqual([
-      ['Ready', 'True', 3],
-      ['Synced', 'True', 3],
-      ['Extra', 'True', 3],
-    ]);
+    const { conditions } = statusOf(await stored());
+    expect(conditions.map(({ type }) => type)).toEqual(['Ready', 'Synced', 'Extra']);
+    for (const each of conditions) expect(each).toMatchObject({ status: 'True', observedGeneration: 3 });
     expect(managed.object).toEqual(await stored());
     expect(await events()).toEqual([]);
   });
@@ -87,23 +79,15 @@ describe('the status after a reconcile', () => {
     expect((await stored()).status).not.toHaveProperty('references');
   });
 
-  test.each([
-    ['what it has adopted', { externalId: 'ipp_1', adopt: 'ipp_1' }, {}, 'ipp_1'],
-    ['what it had adopted before', created, { adopted: 'ipp_0' }, 'ipp_0'],
-    ['nothing where it has adopted nothing', created, {}, undefined],
-  ])('shows as adopted %s', async (_, annotations, status, expected) => {
-    const { managed, stored } = await managing(object({ status }, annotations));
-    await writeStatus(managed, spec, current);
-    expect(new Map(Object.entries(statusOf(await stored()))).get('adopted')).toBe(expected);
-  });
-
-  test.each([
-    ['a resource of its own', {}, 2],
-    ['modules, of what it has not recorded', modulesOf('ipp_2'), undefined],
-  ])('shows the generation of %s', async (_, kind, expected) => {
-    const { managed, stored } = await managing(object({}, created), { kind });
-    await writeStatus(managed, spec, { ...current, remote: { ...remote, id: 'ipp_2' } });
-    expect(new Map(Object.entries(statusOf(await stored()))).get('createGeneration')).toBe(expected);
+  test.each<[string, object, Parameters<typeof object>[1], object, object?]>([
+    ['what it has adopted', { adopted: 'ipp_1' }, { externalId: 'ipp_1', adopt: 'ipp_1' }, {}],
+    ['what it had adopted before', { adopted: 'ipp_0' }, created, { adopted: 'ipp_0' }],
+    ['no adoption without one, and its generation', { createGeneration: 2, adopted: undefined }, created, {}],
+    ['no generation of modules that it has not recorded', { createGeneration: undefined }, created, {}, modulesOf('x')],
+  ])('shows %s', async (_, expected, annotations, status, kind = {}) => {
+    const { managed, stored } = await managing(object({ status }, annotations), { kind });
+    await writeStatus(managed, spec, { ...current, remote: { ...remote, id: 'owner' in kind ? 'x' : 'ipp_1' } });
+    for (const [name, value] of Object.entries(expected)) expect(statusOf(await stored())[name]).toBe(value);
   });
 
   test('tells once, and shows as long as it is so, that the annotation adopt came too late', async () => {
@@ -118,10 +102,9 @@ describe('the status after a reconcile', () => {
 });
 
 test.each([
-  ['nothing else, where it has superseded nothing', [], /to resume$/],
-  ['one that it has superseded', ['ipp_0'], /to resume; superseded, and not deleted while paused: ipp_0$/],
-  ['all that it has superseded', ['ipp_0', 'ipp_9'], /not deleted while paused: ipp_0, ipp_9$/],
-])('an object that is paused says so, and names %s', async (_, ids, message) => {
+  ['nothing', [], /to resume$/],
+  ['two resources', ['ipp_0', 'ipp_9'], /to resume; superseded, and not deleted while paused: ipp_0, ipp_9$/],
+])('a paused object that has superseded %s says so', async (_, ids, message) => {
   const retiring = JSON.stringify(ids.map((id) => ({ id, generation: 1, after: '2026-11-21T10:00:00Z' })));
   const { managed, stored } = await managing(object({}, { ...created, retiring, paused: 'true' }));
   const outcome = await showPaused(managed);

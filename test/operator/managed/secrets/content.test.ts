@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ANNOTATION, MANAGED_BY, SECRET_TYPE } from '../../../../src/operator/contract/names.ts';
 import { type KubeObject, kubeObject } from '../../../../src/operator/kube/kube-object.ts';
 import { handout, valueIn } from '../../../../src/operator/managed/declaration/handout.ts';
@@ -56,120 +56,82 @@ test('the Secret has the name of its object, unless the spec sets another', () =
   expect(secretNameOf(credential, { secret: { key: 'token', name: 'other' } })).toBe('other');
 });
 
-describe('a Secret is intact', () => {
-  test.each<[string, KubeObject, SecretSpec, boolean]>([
-    ['as it was written', written(), spec, true],
-    ['as it was written from a template', written(templated), templated, true],
-    [
-      'with labels and annotations of others',
-      edited(written(), { labels: { x: 'y' }, annotations: { x: 'y' } }),
-      spec,
-      true,
-    ],
-    ['not with another token', edited(written(), { data: { token: encode('forged') } }), spec, false],
-    ['not with another id', edited(written(), { data: { 'credential-id': encode('cr_2') } }), spec, false],
-    ['not with more data', edited(written(), { data: { more: encode('x') } }), spec, false],
-    ['not under another key', written(), { secret: { key: 'authtoken' } }, false],
-    ['not without its owner', edited(written(), { ownerReferences: [] }), spec, false],
-    [
-      'not with another label than the template',
-      edited(written(templated), { labels: { team: 'b' } }),
-      templated,
-      false,
-    ],
-    ['not without our label', edited(written(), { labels: { [MANAGED_BY.label]: 'helm' } }), spec, false],
-    ['not when the template came since', written(), templated, false],
-    ['not when the template was emptied since', written(templated), spec, false],
-  ])('%s', (_, secret, by, expected) => {
-    expect(isIntact(token, cached(secret), credential, by, { id: 'cr_1' })).toBe(expected);
-  });
-
-  test('not when there is none', () => {
-    expect(isIntact(token, undefined, credential, spec, { id: 'cr_1' })).toBe(false);
-  });
+const foreign = edited(written(), { labels: { x: 'y' }, annotations: { x: 'y' } });
+const relabelled = edited(written(templated), { labels: { team: 'b' } });
+test.each<[string, boolean, KubeObject | undefined, SecretSpec, string?]>([
+  ['as it was written', true, written(), spec],
+  ['from its template', true, written(templated), templated],
+  ['with metadata of others', true, foreign, spec],
+  ['with the value in the response', true, written(), spec, 't0ken'],
+  ['with another value than in the response', false, written(), spec, 'other'],
+  ['with another token', false, edited(written(), { data: { token: encode('forged') } }), spec],
+  ['with another id', false, edited(written(), { data: { 'credential-id': encode('cr_2') } }), spec],
+  ['with more data', false, edited(written(), { data: { more: encode('x') } }), spec],
+  ['under another key', false, written(), { secret: { key: 'authtoken' } }],
+  ['without its owner', false, edited(written(), { ownerReferences: [] }), spec],
+  ['with another label than the template', false, relabelled, templated],
+  ['without our label', false, edited(written(), { labels: { [MANAGED_BY.label]: 'helm' } }), spec],
+  ['before the template', false, written(), templated],
+  ['after the template was emptied', false, written(templated), spec],
+  ['that is missing', false, undefined, spec],
+])('a Secret %s is intact: %s', (_, expected, secret, by, value) => {
+  expect(isIntact(token, secret && cached(secret), credential, by, { id: 'cr_1', value })).toBe(expected);
 });
 
-test.each([
-  ['the value that it has', 't0ken', true],
-  ['another value', 'other', false],
-])('a Secret is intact for what every response shows: %s', (_, value, expected) => {
-  expect(isIntact(token, cached(written()), credential, spec, { id: 'cr_1', value })).toBe(expected);
+test('a handout names the key of the id, and finds the value in a response', () => {
+  expect(handout({ name: 'ssh_certificate' }, { ...token, type: 'authtoken' }).idKey).toBe('ssh-certificate-id');
+  expect([{ token: 't0ken' }, { token: null }, {}].map((remote) => valueIn(token, remote))).toEqual([
+    't0ken',
+    undefined,
+    undefined,
+  ]);
 });
 
-test.each([
-  ['credential', 'credential-id'],
-  ['ssh_host_certificate', 'ssh-host-certificate-id'],
-])('the key of the id of a %s is %s', (name, idKey) => {
-  expect(handout({ name }, { ...token, type: 'authtoken' })).toEqual({ ...token, idKey });
+test.each<[string, KubeObject | undefined, string | undefined]>([
+  ['is what was written', written(), 't0ken'],
+  ['is found under any key', written({ secret: { key: 'old-key' } }), 't0ken'],
+  ['is lost by an edit', edited(written(), { data: { token: encode('forged') } }), undefined],
+  ['is not that of another credential', edited(written(), { data: { 'credential-id': encode('cr_2') } }), undefined],
+  ['is lost with the digest', edited(written(), { annotations: { [ANNOTATION.tokenSha256]: 'x' } }), undefined],
+  ['is lost with the data', { ...written(), data: undefined }, undefined],
+  ['is lost with the Secret', undefined, undefined],
+])('the stored token %s', (_, secret, expected) => {
+  expect(storedValue(token, secret, 'cr_1')).toBe(expected);
 });
 
-test.each([
-  ['shown', { token: 't0ken' }, 't0ken'],
-  ['not shown any more', { token: null }, undefined],
-  ['not a member', {}, undefined],
-])('the value of a resource when it is %s', (_, remote, expected) => {
-  expect(valueIn(token, remote)).toBe(expected);
+test('the body of a create has token and id, and names its owner', () => {
+  const body = secretBody(token, credential, spec, handed);
+  const owner = { kind: 'TunnelCredential', uid: 'u1', controller: true, blockOwnerDeletion: true };
+  expect(body).toMatchObject({
+    type: SECRET_TYPE.authtoken,
+    metadata: { name: 'cred', ownerReferences: [owner] },
+    data: { token: encode('t0ken'), 'credential-id': encode('cr_1') },
+  });
+  expect(body.metadata).not.toHaveProperty('resourceVersion');
 });
 
-describe('the token', () => {
-  test.each<[string, KubeObject | undefined, string | undefined]>([
-    ['is what was written', written(), 't0ken'],
-    ['is found under whatever key it was written', written({ secret: { key: 'old-key' } }), 't0ken'],
-    ['is not taken when it was edited', edited(written(), { data: { token: encode('forged') } }), undefined],
-    ['is not that of another credential', edited(written(), { data: { 'credential-id': encode('cr_2') } }), undefined],
-    ['is lost with the digest', edited(written(), { annotations: { [ANNOTATION.tokenSha256]: 'x' } }), undefined],
-    ['is lost with the data', { ...written(), data: undefined }, undefined],
-    ['is lost with the Secret', undefined, undefined],
-  ])('%s', (_, secret, expected) => {
-    expect(storedValue(token, secret, 'cr_1')).toBe(expected);
-  });
+const oneLabel: SecretSpec = { secret: { key: 'token', template: { labels: { team: 'b' } } } };
+const gone = { labels: { team: null }, annotations: { note: null, [ANNOTATION.template]: null } };
+test.each<[string, KubeObject, SecretSpec, object]>([
+  ['data under other keys', written(), { secret: { key: 'authtoken' } }, { data: { token: null } }],
+  ['data under keys that any object has', written(inherited), spec, { data: { constructor: null } }],
+  ['the template, and its marker', written(templated), spec, { metadata: gone }],
+  [
+    'only what left the template',
+    written(templated),
+    oneLabel,
+    { metadata: { labels: { team: 'b' }, annotations: { note: null } } },
+  ],
+])('the body of a patch removes %s, from this version only', (_, existing, by, expected) => {
+  const { uid, resourceVersion } = existing.metadata;
+  const body = secretBody(token, credential, by, handed, existing);
+  expect(body).toMatchObject(expected);
+  expect(body.metadata).toMatchObject({ uid, resourceVersion });
 });
 
-describe('the body', () => {
-  test('of a create has token and id, and is owned by the object', () => {
-    const body = secretBody(token, credential, spec, handed);
-    expect(body).toMatchObject({
-      type: SECRET_TYPE.authtoken,
-      metadata: {
-        name: 'cred',
-        ownerReferences: [{ kind: 'TunnelCredential', uid: 'u1', controller: true, blockOwnerDeletion: true }],
-      },
-      data: { token: encode('t0ken'), 'credential-id': encode('cr_1') },
-    });
-    expect(body.metadata).not.toHaveProperty('resourceVersion');
-  });
-
-  test('of a patch applies only to this version', () => {
-    const existing = edited(written(), {});
-    expect(secretBody(token, credential, spec, handed, existing).metadata).toMatchObject({
-      uid: existing.metadata.uid,
-      resourceVersion: existing.metadata.resourceVersion,
-    });
-  });
-
-  test.each<[string, KubeObject, SecretSpec, object]>([
-    ['data under other keys', written(), { secret: { key: 'authtoken' } }, { data: { token: null } }],
-    ['data under keys that any object has', written(inherited), spec, { data: { constructor: null } }],
-    [
-      'labels and annotations that left the template, and its marker',
-      written(templated),
-      spec,
-      { metadata: { labels: { team: null }, annotations: { note: null, [ANNOTATION.template]: null } } },
-    ],
-    [
-      'only those that left',
-      written(templated),
-      { secret: { key: 'token', template: { labels: { team: 'b' } } } },
-      { metadata: { labels: { team: 'b' }, annotations: { note: null } } },
-    ],
-  ])('of a patch removes %s', (_, existing, by, expected) => {
-    expect(secretBody(token, credential, by, handed, existing)).toMatchObject(expected);
-  });
-
-  test('of a patch leaves alone what others added', () => {
-    const existing = edited(written(), { labels: { x: 'y' }, annotations: { [ANNOTATION.template]: 'no JSON' } });
-    const { labels, annotations } = secretBody(token, credential, spec, handed, existing).metadata;
-    expect(labels).toEqual({ [MANAGED_BY.label]: MANAGED_BY.value });
-    expect(Object.keys(annotations)).toEqual([ANNOTATION.template, ANNOTATION.tokenSha256]);
-  });
+test('the body of a patch leaves alone what others added', () => {
+  const existing = edited(written(), { labels: { x: 'y' }, annotations: { [ANNOTATION.template]: 'no JSON' } });
+  const { labels, annotations } = secretBody(token, credential, spec, handed, existing).metadata;
+  expect(labels).toEqual({ [MANAGED_BY.label]: MANAGED_BY.value });
+  expect(Object.keys(annotations)).toEqual([ANNOTATION.template, ANNOTATION.tokenSha256]);
 });

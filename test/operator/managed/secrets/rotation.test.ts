@@ -14,21 +14,13 @@ const HOUR = 3_600_000;
 const later = (ms: number) => new Date(Date.parse(ISSUED) + ms);
 
 test.each([
-  ['without a rotation', {}, undefined],
-  ['without an interval', { rotation: { overlap: '1h' } }, undefined],
-  ['with an interval', { rotation: { interval: '1h' } }, later(HOUR)],
-])('the time of a rotation %s', (_, spec, expected) => {
-  expect(rotationTime(spec, ISSUED)).toEqual(expected);
-});
-
-test.each([
-  ['ten minutes by default', {}, 600_000],
-  ['ten minutes with a long interval', { rotation: { interval: '24h' } }, 600_000],
-  ['half of a short interval', { rotation: { interval: '1m' } }, 30_000],
-  ['what is declared', { rotation: { interval: '24h', overlap: '2h' } }, 2 * HOUR],
-  ['nothing, when that is declared', { rotation: { overlap: '0s' } }, 0],
-])('the overlap is %s', (_, spec, expected) => {
-  expect(overlapOf(spec)).toBe(expected);
+  ['without a rotation', {}, undefined, 600_000],
+  ['with a long interval', { rotation: { interval: '24h' } }, later(24 * HOUR), 600_000],
+  ['with a short interval', { rotation: { interval: '1m' } }, later(60_000), 30_000],
+  ['with an overlap only', { rotation: { overlap: '2h' } }, undefined, 2 * HOUR],
+  ['without an overlap', { rotation: { overlap: '0s' } }, undefined, 0],
+])('time and overlap of a rotation follow from the spec: %s', (_, spec, time, overlap) => {
+  expect([rotationTime(spec, ISSUED), overlapOf(spec)]).toEqual([time, overlap]);
 });
 
 describe('a rotation', () => {
@@ -36,44 +28,25 @@ describe('a rotation', () => {
   const asked = (annotations: Parameters<typeof object>[1], spec: Parameters<typeof decideRotation>[1], now: Date) =>
     decideRotation(object({}, annotations), spec, { what: 'token', at: ISSUED, seenAt: undefined }, now);
 
-  test.each([
-    ['is neither due nor planned without interval and request', {}, {}, later(HOUR), {}],
-    ['is planned for when the interval ends', {}, hourly, later(HOUR - 1), { at: later(HOUR) }],
-    ['is due when the interval has ended', {}, hourly, later(HOUR), { due: { cause: 'interval', overlapMs: 300_000 } }],
-    [
-      'is due on request',
-      { rotateRequestedAt: 'x' },
-      {},
-      later(0),
-      { due: { cause: 'requested', overlapMs: 600_000 } },
-    ],
-    [
-      'is due on another request',
-      { rotateRequestedAt: 'y', rotateHandledAt: 'x' },
-      {},
-      later(0),
-      { due: { cause: 'requested' } },
-    ],
-    ['is not due on a request that was handled', { rotateRequestedAt: 'x', rotateHandledAt: 'x' }, {}, later(0), {}],
+  const handled = { rotateRequestedAt: 'x', rotateHandledAt: 'x' };
+  const [requested, aged] = [
+    { cause: 'requested', overlapMs: 600_000 },
+    { cause: 'interval', overlapMs: 300_000 },
+  ];
+  test.each<[string, Parameters<typeof object>[1], object, Date, object]>([
+    ['is not planned without an interval', {}, {}, later(HOUR), {}],
+    ['is planned for the end of the interval', {}, hourly, later(HOUR - 1), { at: later(HOUR) }],
+    ['is due at the end of the interval', {}, hourly, later(HOUR), { due: aged }],
+    ['is due on request', { rotateRequestedAt: 'x' }, {}, later(0), { due: requested }],
+    ['is due on another request', { ...handled, rotateRequestedAt: 'y' }, {}, later(0), { due: requested }],
+    ['is not due on a handled request', handled, {}, later(0), {}],
     ['is not due on an empty request', { rotateRequestedAt: '' }, {}, later(0), {}],
-    [
-      'is due by age also after a request that was handled',
-      { rotateRequestedAt: 'x', rotateHandledAt: 'x' },
-      hourly,
-      later(HOUR),
-      { due: { cause: 'interval' } },
-    ],
+    ['is due by age after a handled request', handled, hourly, later(HOUR), { due: aged }],
   ])('%s', (_, annotations, spec, now, expected) => {
     const decided = asked(annotations, spec, now);
     expect(decided).toMatchObject(expected);
     expect(Object.keys(decided)).toEqual(Object.keys(expected));
-  });
-
-  test.each([
-    ['by request', { rotateRequestedAt: 'x' }, later(0)],
-    ['by age', {}, later(HOUR)],
-  ])('%s tells how long the old token keeps working', (_, annotations, now) => {
-    expect(asked(annotations, hourly, now).due?.message).toContain('keeps working for another 300 s');
+    if (decided.due) expect(decided.due.message).toContain(`for another ${decided.due.overlapMs / 1000} s`);
   });
 
   test.each([

@@ -10,6 +10,7 @@ import { decode, encode, encodedData } from '../../../../src/operator/managed/se
 import { SecretAccess } from '../../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../../src/operator/managed/secrets/secret-cache.ts';
 import { SecretDelivery } from '../../../../src/operator/managed/secrets/secret-delivery.ts';
+import { sha256Hex } from '../../../../src/resources/formats/sha256.ts';
 import { object } from '../../objects.ts';
 import { type Policy, placing } from '../placing.ts';
 
@@ -55,6 +56,7 @@ async function delivering(circumstances: Circumstances = {}) {
   const delivery = new SecretDelivery({ handout: of, renewal: () => ({}) }, access, async () => exists);
   const find = (name: string) => cluster.find('secrets', name);
   return {
+    access,
     cluster,
     delivery,
     find,
@@ -73,10 +75,9 @@ const quota = { policy: 'refuses creates' } as const;
 
 describe('before anything is created, a Secret', () => {
   test.each<[string, Circumstances]>([
-    ['that is not there', {}],
-    ['that is the object’s', { secrets: [written()] }],
-    ['that is the object’s, where a quota is used up', { secrets: [written()], ...quota }],
-  ])('%s is in nobody’s way, and stays as it is', async (_, circumstances) => {
+    ['that does not exist', {}],
+    ['of the object, where a quota is used up', { secrets: [written()], ...quota }],
+  ])('%s can be written, and stays as it is', async (_, circumstances) => {
     const { delivery, find, to } = await delivering(circumstances);
     const before = await find('cred');
     expect(before !== undefined).toBe(circumstances.secrets !== undefined);
@@ -92,18 +93,20 @@ describe('before anything is created, a Secret', () => {
     ['that would be altered when it is written', { secrets: [written()], ...webhook }, { reason: 'KubernetesError' }],
     ['that a quota forbids', quota, { code: 403 }],
     ['of a namespace that is being deleted', { secrets: [written('cred', held)], ...terminating }, { code: 403 }],
-  ])('%s is in the way', async (_, circumstances, expected) => {
+  ])('%s cannot be written', async (_, circumstances, expected) => {
     const { delivery, to } = await delivering(circumstances);
     await expect(delivery.prepare(to(), spec)).rejects.toMatchObject(expected);
   });
 });
 
 describe('a token', () => {
+  const oldToken = { secrets: [written('cred', { data: { token: encode('old') } })] };
+
   test.each<[string, number, Circumstances]>([
-    ['where there is no Secret', 1, {}],
-    ['where the cache has yet to hear that its Secret was deleted', 2, { cached: [written()] }],
-    ['where the cache has yet to hear of its Secret', 3, { secrets: [written('cred', { data: {} })], cached: [] }],
-    ['in the place of another', 2, { secrets: [written('cred', { data: { token: encode('old') } })] }],
+    ['in a new Secret', 1, {}],
+    ['in place of a Secret that is cached, but deleted', 2, { cached: [written()] }],
+    ['in a Secret that is not cached yet', 3, { secrets: [written('cred', { data: {} })], cached: [] }],
+    ['in place of another', 2, oldToken],
   ])('that was just issued is stored %s, with calls: %i', async (_, calls, circumstances) => {
     const { deliver, tokenIn, find, cluster } = await delivering(circumstances);
     expect(await deliver(fresh)).toBe('held');
@@ -113,15 +116,15 @@ describe('a token', () => {
   });
 
   test.each([
-    ['that no answer shows', oneTime, remote],
-    ['that every answer shows', everyTime, fresh],
-  ])('%s and that is stored costs no call', async (_, of, shown) => {
-    const { deliver, cluster } = await delivering({ secrets: [], cached: [written()], of });
+    ['one-time', oneTime, remote],
+    ['repeated', everyTime, fresh],
+  ])('that is %s and stored costs no call', async (_, of, shown) => {
+    const { deliver, cluster } = await delivering({ cached: [written()], of });
     expect(await deliver(shown)).toBe('held');
     expect(cluster.asked()).toEqual([]);
   });
 
-  test('that every answer shows is written when it has changed', async () => {
+  test('that every response shows is written when it has changed', async () => {
     const { deliver, tokenIn } = await delivering({ secrets: [written()], of: everyTime });
     expect(await deliver({ token: 'other' })).toBe('held');
     expect(await tokenIn('cred')).toBe('other');
@@ -129,88 +132,68 @@ describe('a token', () => {
 
   test.each<[string, Circumstances]>([
     ['with its Secret', { cached: [] }],
-    ['when its Secret has another one', { secrets: [written('cred', { data: { token: encode('old') } })] }],
-  ])('that no answer shows is lost %s', async (_, circumstances) => {
+    ['when its Secret has another one', oldToken],
+  ])('is lost %s', async (_, circumstances) => {
     const { deliver, cluster } = await delivering(circumstances);
     expect(await deliver(remote)).toBe('lost');
     expect(cluster.writes()).toEqual([]);
   });
 
-  const edited = written('cred', { metadata: { labels: {} } });
   test.each([
-    ['that the cache has', [edited]],
-    ['of which it has yet to hear', []],
-  ])('that no answer shows stays when the rest of its Secret was edited, %s', async (_, cached) => {
-    const { deliver, find } = await delivering({ secrets: [edited], cached });
+    ['cached', true],
+    ['not cached yet', false],
+  ])('stays when the rest of its Secret was edited, and that is %s', async (_, isCached) => {
+    const edited = written('cred', { metadata: { labels: {} } });
+    const { deliver, find } = await delivering({ secrets: [edited], cached: isCached ? [edited] : [] });
     expect(await deliver(remote)).toBe('held');
     const found = await find('cred');
-    expect(found?.metadata.labels).toEqual(written().metadata.labels);
-    expect(found?.data).toEqual(written().data);
+    expect([found?.metadata.labels, found?.data]).toEqual([written().metadata.labels, written().data]);
   });
 
   test.each([
-    ['that no answer shows', oneTime, remote],
-    ['that was just issued', oneTime, fresh],
-    ['that every answer shows', everyTime, fresh],
-  ])('%s moves along when its Secret is to have another name', async (_, of, shown) => {
+    ['one-time', oneTime, remote],
+    ['new', oneTime, fresh],
+    ['repeated', everyTime, fresh],
+  ])('that is %s moves with the name of its Secret', async (_, of, shown) => {
     const { deliver, tokenIn, find } = await delivering({ secrets: [written(), written('old')], of });
     expect(await deliver(shown)).toBe('held');
     expect([await tokenIn('cred'), await find('old')]).toEqual(['t0ken', undefined]);
   });
 
   test.each([
-    ['has the id', written('old', { type: 'Opaque' }), undefined],
-    ['has the type', written('old', { data: {} }), undefined],
-    ['has nothing of it', written('old', { type: 'Opaque', data: {} }), 'old'],
-    ['is not the object’s any more', written('old', released), 'old'],
-  ])('leaves behind no Secret that is the object’s and %s', async (_, former, expected) => {
+    ['is deleted if it has the id', written('old', { type: 'Opaque' }), undefined],
+    ['is deleted if it has the type', written('old', { data: {} }), undefined],
+    ['stays if it has neither', written('old', { type: 'Opaque', data: {} }), 'old'],
+    ['stays if it has no owner', written('old', released), 'old'],
+  ])('moves, and the former Secret %s', async (_, former, expected) => {
     const { deliver, find } = await delivering({ secrets: [former], cached: [written('old')] });
     await deliver(fresh);
     expect((await find('old'))?.metadata.name).toBe(expected);
   });
 
-  test('is stored for nobody who has changed meanwhile', async () => {
+  test('is not stored for a stale object', async () => {
     const { delivery, cluster, to } = await delivering();
     const stale = { object: to(), mustBeNewest: () => Promise.reject(new Error('stale')) };
     await expect(delivery.deliver(stale, spec, fresh)).rejects.toThrow('stale');
     expect(cluster.writes()).toEqual([]);
   });
 
-  const other = written('cred', { ...released, data: { 'credential-id': encode('cr_9') } });
-  test.each<[string, Circumstances, object]>([
-    [
-      'a stranger has',
-      { secrets: [written('cred', strangers)] },
-      { message: expect.stringContaining('belongs to Other') },
-    ],
-    ['a stranger has made since', { secrets: [written('cred', strangers)], cached: [] }, { reason: 'SecretConflict' }],
-    [
-      'holds the token of another',
-      { secrets: [other] },
-      { message: expect.stringContaining('holds the token of cr_9: ') },
-    ],
-    [
-      'holds the token of one that is gone',
-      { secrets: [other], exists: false },
-      { message: expect.stringContaining('cr_9, which no longer exists') },
-    ],
-    [
-      'holds the token of another, which may not be adopted',
-      { secrets: [other], mayAdopt: false },
-      { message: expect.stringContaining('cr_9, which may not be adopted') },
-    ],
-    ['has another type', { secrets: [written('cred', { type: 'Opaque' })] }, { reason: 'SecretConflict' }],
-    [
-      'is immutable and has another token',
-      { secrets: [written('cred', { immutable: true, data: { token: encode('old') } })] },
-      { reason: 'SecretConflict' },
-    ],
-    ['is altered when it is made', webhook, { reason: 'KubernetesError' }],
-    ['is altered when it is written', { secrets: [written()], ...webhook }, { reason: 'KubernetesError' }],
-    ['cannot be made', quota, { code: 403 }],
-  ])('is not stored in a Secret that %s', async (_, circumstances, expected) => {
+  const other = { secrets: [written('cred', { ...released, data: { 'credential-id': encode('cr_9') } })] };
+  const immutable = { secrets: [written('cred', { immutable: true, data: { token: encode('old') } })] };
+  test.each<[string, Circumstances, string]>([
+    ['has another owner', { secrets: [written('cred', strangers)] }, 'belongs to Other'],
+    ['got another owner since', { secrets: [written('cred', strangers)], cached: [] }, 'belongs to Other'],
+    ['holds another token', other, 'holds the token of cr_9: '],
+    ['holds an old token', { ...other, exists: false }, 'cr_9, which no longer exists'],
+    ['holds a token that may not be adopted', { ...other, mayAdopt: false }, 'cr_9, which may not be adopted'],
+    ['has another type', { secrets: [written('cred', { type: 'Opaque' })] }, 'has the type Opaque'],
+    ['is immutable and has another token', immutable, 'is immutable'],
+    ['is altered when it is made', webhook, 'would not be stored as written'],
+    ['is altered when it is written', { secrets: [written()], ...webhook }, 'would not be stored as written'],
+    ['exceeds a quota', quota, 'quota'],
+  ])('is not stored in a Secret that %s', async (_, circumstances, message) => {
     const { deliver } = await delivering(circumstances);
-    await expect(deliver(fresh)).rejects.toMatchObject(expected);
+    await expect(deliver(fresh)).rejects.toThrow(message);
   });
 });
 
@@ -256,34 +239,16 @@ describe('when its object goes and the resource stays, a Secret', () => {
     expect(owners(await find('shared'))).toEqual(['shared', [other]]);
   });
 
-  test.each<[string, string[], KubeObject, Parameters<typeof object>[0], string[]]>([
-    ['of a stranger stays as it is', [], written('cred', strangers), {}, ['cr_1']],
-    [
-      'that was released already counts, where it holds the token of its resource',
-      ['cr_1'],
-      written('cred', released),
-      {},
-      ['cr_1'],
-    ],
-    ['that was released already does not count, where it holds another', [], written('cred', released), {}, ['cr_9']],
-    [
-      'is found by the name that the spec sets',
-      ['cr_1'],
-      written('set', released),
-      { spec: { secret: { name: 'set' } } },
-      ['cr_1'],
-    ],
-    ['is found by a short name, too', ['cr_1'], written('s', released), { spec: { secret: { name: 's' } } }, ['cr_1']],
-    [
-      'is found by the name of the object where the spec makes no sense',
-      ['cr_1'],
-      written('cred', released),
-      { spec: { secret: { name: '' } } },
-      ['cr_1'],
-    ],
-  ])('%s', async (_, expected, secret, fields, ids) => {
-    const { delivery, cluster, to } = await delivering({ secrets: [secret] });
-    expect(await delivery.release(to(fields), ids)).toEqual(expected);
+  test.each<[string, KubeObject | undefined, Parameters<typeof object>[0], string[]]>([
+    ['of another owner does not count', written('cred', strangers), {}, []],
+    ['that was released before counts', written('cred', released), {}, ['cr_1']],
+    ['under the name in the spec counts', written('s', released), { spec: { secret: { name: 's' } } }, ['cr_1']],
+    ['under the default name counts', written('cred', released), { spec: { secret: { name: '' } } }, ['cr_1']],
+    ['that is missing does not count', undefined, {}, []],
+  ])('%s', async (_, secret, fields, expected) => {
+    const { delivery, cluster, to } = await delivering({ secrets: secret ? [secret] : [] });
+    expect(await delivery.release(to(fields), ['cr_1'])).toEqual(expected);
+    expect(await delivery.release(to(fields), ['cr_9'])).toEqual([]);
     expect(cluster.writes()).toEqual([]);
   });
 
@@ -292,9 +257,15 @@ describe('when its object goes and the resource stays, a Secret', () => {
     expect(await delivery.release(to(), ['cr_1'])).toEqual(['']);
     expect(owners(await find('cred'))).toEqual(['cred', []]);
   });
+});
 
-  test('that is not there does not count', async () => {
-    const { delivery, to } = await delivering({ secrets: [] });
-    expect(await delivery.release(to(), ['cr_1'])).toEqual([]);
-  });
+test('the cache has every write by the time the call returns', async () => {
+  const { access, cluster, to } = await delivering();
+  const cached = () => access.cached(to(), 'cred')?.digests.token;
+  await access.create({ ...written(), metadata: { name: 'cred' } }, cluster.namespace);
+  expect(cached()).toBe(sha256Hex('t0ken'));
+  const changed = await access.patch('cred', { data: { token: encode('two') } }, cluster.namespace);
+  expect(cached()).toBe(sha256Hex('two'));
+  await access.delete(changed);
+  expect(cached()).toBeUndefined();
 });

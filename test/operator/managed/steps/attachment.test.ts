@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { FINALIZER } from '../../../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
-import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
 import { StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
 import type { Retiring } from '../../../../src/operator/managed/identity/identity.ts';
-import { objectKey } from '../../../../src/operator/managed/knowledge/reference-index.ts';
+import { readStatus } from '../../../../src/operator/managed/identity/recorded-status.ts';
 import type { ManagedObject } from '../../../../src/operator/managed/object/managed-object.ts';
 import {
   ensureAttachedTo,
@@ -13,10 +12,9 @@ import {
   restoreOwnerShown,
   supersededBy,
 } from '../../../../src/operator/managed/steps/attachment.ts';
-import { noInputs } from '../../inputs.ts';
 import { condition, object } from '../../objects.ts';
-import { manage } from '../managed-under-test.ts';
-import { SETTINGS } from '../things.ts';
+import { manage, owners, SETTINGS } from '../managed-under-test.ts';
+import { NAMESPACE } from '../placing.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const now = (id: string): Retiring => ({ id, generation: 0, after: NOW.toISOString() });
@@ -58,63 +56,47 @@ test.each<[string, KubeObject, string[]]>([
   expect((await written()).metadata.finalizers).toContain(FINALIZER);
 });
 
-test('nothing is written of an owner that is recorded', async () => {
-  const { managed, object: written } = await manage(belongsTo('thg_1', ['thg_2']), { kind: SETTINGS });
-  const before = await written();
+test('a recorded owner is not written again, nor one by a stale object', async () => {
+  const { managed, cluster } = await manage(belongsTo('thg_1', ['thg_2']), { kind: SETTINGS });
   await ensureAttachedTo(managed, 'thg_1');
-  expect(await written()).toEqual(before);
-});
-
-test('an owner is not recorded by what a stale cache has', async () => {
-  const { managed, outdate } = await manage(belongsTo('thg_2'), { kind: SETTINGS });
-  await outdate();
-  await expect(ensureAttachedTo(managed, 'thg_1')).rejects.toThrow(StaleObject);
-});
-
-test.each<[string, KubeObject['status'], object]>([
-  ['for the first time', { observedGeneration: 1 }, { id: 'thg_1', createGeneration: 0, observedGeneration: 1 }],
-  [
-    'and that nothing of the new one is known yet',
-    { id: 'thg_2', createGeneration: 0, observedGeneration: 1 },
-    { id: 'thg_1', createGeneration: 0 },
-  ],
-])('the status shows another owner, %s', async (_, status, expected) => {
-  const { managed, object: written } = await manage(object({ status }, { externalId: 'thg_1' }), { kind: SETTINGS });
   await ensureOwnerShown(managed);
-  expect((await written()).status).toEqual({ conditions: [], ...expected });
+  expect(cluster.writes()).toEqual([]);
+  const stale = await manage(belongsTo('thg_2'), { kind: SETTINGS });
+  await stale.outdate();
+  await expect(ensureAttachedTo(stale.managed, 'thg_1')).rejects.toThrow(StaleObject);
 });
 
-test('the status is left alone where it shows the owner', async () => {
-  const { managed, object: written } = await manage(belongsTo('thg_1'), { kind: SETTINGS });
-  const before = await written();
+test.each<[string, object, number | undefined]>([
+  ['for the first time', {}, 1],
+  ['in place of another, of which observedGeneration was', { id: 'thg_2', createGeneration: 0 }, undefined],
+])('the status shows an owner %s', async (_, before, observedGeneration) => {
+  const of = object({ status: { ...before, observedGeneration: 1 } }, { externalId: 'thg_1' });
+  const { managed, object: written } = await manage(of, { kind: SETTINGS });
   await ensureOwnerShown(managed);
-  expect(await written()).toEqual(before);
+  expect(readStatus(await written())).toEqual({
+    conditions: [],
+    id: 'thg_1',
+    createGeneration: 0,
+    ...(observedGeneration && { observedGeneration }),
+  });
 });
 
 const rival = belongsTo('thg_1', [], { name: 'rival' });
 const wiped = object({}, { externalId: 'thg_1' });
 
-test.each<[string, KubeObject, { mayAdopt?: boolean; others?: KubeObject[] }, string | undefined]>([
-  ['is restored from the annotations', wiped, {}, 'thg_1'],
-  ['is not where those are not to be believed', wiped, { mayAdopt: false }, undefined],
-  ['is not while another object has the settings', wiped, { others: [rival] }, undefined],
-  ['is not where nothing is recorded', object(), {}, undefined],
-  [
-    'is not where the object has never had it',
-    object({ status: { conditions: [condition('Ready', 'False')] } }, { externalId: 'thg_1' }),
-    {},
-    undefined,
-  ],
-  [
-    'stays, if there is one',
-    object({ status: { id: 'thg_2', createGeneration: 0 } }, { externalId: 'thg_1' }),
-    {},
-    'thg_2',
-  ],
-])('the owner in the status %s', async (_, of, setting, expected) => {
+const failed = object({ status: { conditions: [condition('Ready', 'False')] } }, { externalId: 'thg_1' });
+const shown = object({ status: { id: 'thg_2', createGeneration: 0 } }, { externalId: 'thg_1' });
+test.each<[string, string | undefined, KubeObject, { mayAdopt?: boolean; others?: KubeObject[] }]>([
+  ['is restored from the annotations', 'thg_1', wiped, {}],
+  ['is not where nothing may be adopted', undefined, wiped, { mayAdopt: false }],
+  ['is not while another object has the modules', undefined, wiped, { others: [rival] }],
+  ['is not where nothing is recorded', undefined, object(), {}],
+  ['is not after failures alone', undefined, failed, {}],
+  ['stays, if there is one', 'thg_2', shown, {}],
+])('the owner in the status %s', async (_, expected, of, setting) => {
   const { managed, object: written } = await manage(of, { ...setting, kind: SETTINGS });
   await restoreOwnerShown(managed);
-  expect(new Map(Object.entries(Object((await written()).status))).get('id')).toBe(expected);
+  expect(readStatus(await written()).id).toBe(expected);
 });
 
 const isDeleted = { deletionTimestamp: '2026-11-21T10:00:00Z' };
@@ -130,14 +112,10 @@ test.each<[string, boolean, string, ReturnType<typeof object>]>([
   ['that outlives its object', false, 'own_1', owner({ metadata: isDeleted, spec: { deletionPolicy: 'Retain' } })],
   ['that is only observed', false, 'own_1', owner({ metadata: isDeleted, spec: { managementPolicy: 'Observe' } })],
 ])('settings of a resource %s go with it: %s', (_, goes, ownerId, known) => {
-  const inputs = noInputs();
-  const store = new ObjectStore();
-  store.put(known);
-  inputs.addPeer('Owner', { store, enqueue: () => {} });
-  const settings = object({ kind: 'Settings' });
-  inputs.index.set(objectKey('Settings', 'ns', 'a'), new Set([objectKey('Owner', 'ns', 'owner')]));
+  const inputs = owners(known);
+  const settings = object({ kind: 'Thing', metadata: { namespace: NAMESPACE } });
   const goesWith = (isAttached: boolean) =>
-    goesWithOwner({ kind: { name: 'Settings', isAttached, inputs }, object: settings } as ManagedObject, ownerId);
+    goesWithOwner({ kind: { name: 'Thing', isAttached, inputs }, object: settings } as ManagedObject, ownerId);
   expect(goesWith(true)).toBe(goes);
   // What has a resource of its own goes by itself.
   expect(goesWith(false)).toBe(false);

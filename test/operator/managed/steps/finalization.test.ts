@@ -1,29 +1,20 @@
 import { expect, test } from 'vitest';
 import { FINALIZER } from '../../../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
-import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
 import { Blocked, StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
 import { Reference } from '../../../../src/operator/managed/declaration/input.ts';
-import { objectKey } from '../../../../src/operator/managed/knowledge/reference-index.ts';
 import { fateOfRemote, finalize } from '../../../../src/operator/managed/steps/finalization.ts';
-import { noInputs } from '../../inputs.ts';
 import { condition, object } from '../../objects.ts';
-import { manage } from '../managed-under-test.ts';
+import { inputsWith, manage, SETTINGS, Things } from '../managed-under-test.ts';
 import { NAMESPACE } from '../placing.ts';
-import { SETTINGS, Things } from '../things.ts';
 
 test.each([
-  ['goes with its object', {}, false, 'delete'],
-  ['stays when that is declared', { deletionPolicy: 'Retain' }, false, 'retain'],
-  ['stays when it was only observed', { managementPolicy: 'Observe' }, false, 'retain'],
-  ['is not touched when an older object has it', {}, true, 'not-ours'],
-  [
-    'is not touched when an older object has it, nor its Secret released',
-    { deletionPolicy: 'Retain' },
-    true,
-    'not-ours',
-  ],
-  ['goes, whatever else is wrong in the spec', { rules: 'no list' }, false, 'delete'],
+  ['is deleted with its object', {}, false, 'delete'],
+  ['is retained if declared', { deletionPolicy: 'Retain' }, false, 'retain'],
+  ['is retained if only observed', { managementPolicy: 'Observe' }, false, 'retain'],
+  ['is not touched if an older object has it', {}, true, 'not-ours'],
+  ['is not retained if an older object has it', { deletionPolicy: 'Retain' }, true, 'not-ours'],
+  ['is deleted in spite of other errors in the spec', { rules: 'no list' }, false, 'delete'],
 ] as const)('the resource %s', (_, spec, hasRival, expected) => {
   expect(fateOfRemote(object({ spec }), hasRival)).toBe(expected);
 });
@@ -54,34 +45,21 @@ const rival = object({ name: 'rival', created: '2020-11-20T10:00:00Z', status: {
 const both = () => new Things().makeFor('thg_2', 'thg_1');
 const taken = () => new Things('thg_1').makeFor('thg_2');
 
+const retained = deleted({ deletionPolicy: 'Retain' });
 test.each<[string, KubeObject, Things, KubeObject[], string[], string[]]>([
   ['all that it has', deleted(), both(), [], [], ['Deleted: Deleted thg_2, thg_1']],
-  [
-    'what it has superseded, if the rest is to stay',
-    deleted({ deletionPolicy: 'Retain' }),
-    both(),
-    [],
-    ['thg_1'],
-    ['Retained: Retained thg_1'],
-  ],
+  ['what it has superseded, if it retains the rest', retained, both(), [], ['thg_1'], ['Retained: Retained thg_1']],
   ['what it has superseded, if another object has the rest', deleted(), taken(), [rival], ['thg_1'], []],
-])('with an object goes %s', async (_, of, things, others, expected, said) => {
+])('an object is deleted with %s, unless something refers to that', async (_, of, things, others, expected, said) => {
+  things.inUse.add('thg_2');
   const { managed, exists, events } = await manage(of, { things, others });
+  await expect(finalize(managed)).rejects.toThrow(expect.objectContaining({ reason: 'DeletionBlocked' }));
+  expect(await exists()).toBe(true);
+  things.inUse.clear();
   await finalize(managed);
   expect(things.ids).toEqual(expected);
   expect(await events()).toEqual(said);
   expect(await exists()).toBe(false);
-});
-
-test.each<[string, KubeObject, Things, KubeObject[]]>([
-  ['is to go', deleted(), both(), []],
-  ['it has superseded', deleted({ deletionPolicy: 'Retain' }), both(), []],
-  ['it has superseded, though another object has the rest', deleted(), taken(), [rival]],
-])('an object stays while something refers to what %s', async (_, of, things, others) => {
-  things.inUse.add('thg_2');
-  const { managed, object: written } = await manage(of, { things, others });
-  await expect(finalize(managed)).rejects.toThrow(expect.objectContaining({ reason: 'DeletionBlocked' }));
-  expect((await written()).metadata.finalizers).toEqual([FINALIZER]);
 });
 
 test('with an object that waited for what another has goes what was created for it', async () => {
@@ -121,57 +99,44 @@ test.each<[string, KubeObject, KubeObject[], boolean]>([
   expect(await exists()).toBe(false);
 });
 
-test('nothing is deleted for an object that was finalized before', async () => {
-  const things = both();
-  const { managed } = await manage(deleted({}, { finalizers: ['example.com/hold'] }), { things });
-  await finalize(managed);
-  expect(things.ids).toEqual(['thg_2', 'thg_1']);
+test('nothing is deleted for a stale object, or one that was finalized before', async () => {
+  const held = await manage(deleted({}, { finalizers: ['example.com/hold'] }), { things: both() });
+  await finalize(held.managed);
+  expect(held.things.ids).toEqual(['thg_2', 'thg_1']);
+  const stale = await manage(deleted(), { things: both() });
+  await stale.outdate();
+  await expect(finalize(stale.managed)).rejects.toThrow(StaleObject);
+  expect(stale.things.ids).toEqual(['thg_2', 'thg_1']);
 });
 
-test('nothing is deleted for an object that somebody has changed meanwhile', async () => {
-  const { managed, things, outdate } = await manage(deleted(), { things: both() });
-  await outdate();
-  await expect(finalize(managed)).rejects.toThrow(StaleObject);
-  expect(things.ids).toEqual(['thg_2', 'thg_1']);
-});
-
-/** What others refer to. @param bound which of them can never refer to another */
+/** @param bound which of the referrers can never refer to another */
 function referredTo(count: number, bound: readonly string[] = []) {
-  const inputs = noInputs();
-  const store = new ObjectStore();
   const names = Array.from({ length: count }, (_, index) => `b${index + 1}`);
-  for (const name of names) {
-    inputs.index.set(objectKey('Other', NAMESPACE, name), new Set([objectKey('Thing', NAMESPACE, 'a')]));
-    store.put(object({ name, metadata: { namespace: NAMESPACE } }));
-  }
   const referencesIn = ({ metadata }: KubeObject) => [
     new Reference({ kind: 'Thing', name: 'a', isImmutable: bound.includes(metadata.name) }),
   ];
-  inputs.addPeer('Other', { store, referencesIn, enqueue: () => {} });
-  return inputs;
+  return inputsWith(
+    'Other',
+    names.map((name) => object({ name })),
+    true,
+    { referencesIn },
+  );
 }
 
-const ALL_FIVE = 'Other ns/b1, Other ns/b2, Other ns/b3, Other ns/b4, Other ns/b5';
-
+const FIVE = 'Other ns/b1, Other ns/b2, Other ns/b3, Other ns/b4, Other ns/b5';
+const either = 'delete what refers to it, or let that refer to another';
 test.each([
-  ['Other ns/b1 refers', referredTo(1), 'delete what refers to it, or let that refer to another'],
+  ['Other ns/b1 refers', referredTo(1), either],
   ['Other ns/b1, Other ns/b2 refer', referredTo(2, ['b2']), 'delete what refers to it'],
-  [`${ALL_FIVE} refer`, referredTo(5), 'delete what refers to it, or let that refer to another'],
-  [`${ALL_FIVE} and 2 more refer`, referredTo(7), 'delete what refers to it, or let that refer to another'],
-])('an object stays while %s to it', async (referrers, inputs, remedy) => {
-  const named = referrers.replaceAll('ns/', `${NAMESPACE}/`);
-  const message = `${named} to this object, which is deleted once nothing does: ${remedy}`;
+  [`${FIVE} refer`, referredTo(5), either],
+  [`${FIVE} and 2 more refer`, referredTo(7), either],
+])('an object stays while %s to it, unless its resource may go', async (named, inputs, remedy) => {
+  const referring = named.replaceAll('ns/', `${NAMESPACE}/`);
+  const message = `${referring} to this object, which is deleted once nothing does: ${remedy}`;
   const { managed, things } = await manage(deleted(), { things: both(), inputs });
   await expect(finalize(managed)).rejects.toThrow(expect.objectContaining({ reason: 'DeletionBlocked', message }));
   expect(things.ids).toEqual(['thg_2', 'thg_1']);
-});
-
-test('an object goes whatever refers to it, where its resource may', async () => {
-  const { managed, things } = await manage(deleted(), {
-    things: both(),
-    inputs: referredTo(1),
-    kind: { deletableWhileReferenced: true },
-  });
-  await finalize(managed);
-  expect(things.ids).toEqual([]);
+  const free = await manage(deleted(), { things: both(), inputs, kind: { deletableWhileReferenced: true } });
+  await finalize(free.managed);
+  expect(free.things.ids).toEqual([]);
 });

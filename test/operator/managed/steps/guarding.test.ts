@@ -1,15 +1,13 @@
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../../src/operator/kube/kube-error.ts';
 import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
-import { objectKey } from '../../../../src/operator/managed/knowledge/reference-index.ts';
+import type { Inputs } from '../../../../src/operator/managed/knowledge/inputs.ts';
 import { guarded, isServing, isWaitingForModules } from '../../../../src/operator/managed/steps/guarding.ts';
-import { noInputs } from '../../inputs.ts';
 import { condition, object } from '../../objects.ts';
-import { manage } from '../managed-under-test.ts';
+import { inputsWith, manage, SERVING } from '../managed-under-test.ts';
 import { NAMESPACE } from '../placing.ts';
-import { SERVING } from '../things.ts';
 
-const of = object({ spec: { open: true, size: 2 } });
+const serviceable = object({ spec: { open: true, size: 2 } });
 const remote = (modules: readonly string[] = []) => ({ id: 'thg_1', uri: 'http://api/thg_1', modules });
 
 /**
@@ -18,27 +16,23 @@ const remote = (modules: readonly string[] = []) => ({ id: 'thg_1', uri: 'http:/
  * @param late those that its operator has not heard of
  */
 function serving(declared: Record<string, string[]>, late: Record<string, string[]> = {}, refusal?: Error) {
-  const inputs = noInputs();
-  const store = new ObjectStore();
   const all = { ...declared, ...late };
-  const declare = (names: readonly string[]) => {
-    for (const name of names) {
-      store.put(object({ name, metadata: { namespace: NAMESPACE } }));
-      inputs.index.set(objectKey('Module', NAMESPACE, name), new Set([objectKey('Thing', NAMESPACE, 'a')]));
-    }
-  };
-  declare(Object.keys(declared));
-  inputs.addPeer('Module', {
+  const of = (names: readonly string[]) => names.map((name) => object({ name }));
+  const store = new ObjectStore();
+  const inputs: Inputs = inputsWith('Module', of(Object.keys(all)), true, {
     store,
     ownerKind: 'Thing',
     modulesIn: ({ metadata }) => all[metadata.name] ?? [],
-    enqueue: () => {},
     async catchUp() {
       if (refusal) throw refusal;
-      declare(Object.keys(late));
+      list(Object.keys(late));
     },
   });
-  return manage(of, { kind: SERVING, inputs });
+  const list = (names: readonly string[]) => {
+    for (const each of of(names)) store.put({ ...each, metadata: { ...each.metadata, namespace: NAMESPACE } });
+  };
+  list(Object.keys(declared));
+  return manage(serviceable, { kind: SERVING, inputs });
 }
 
 test.each<[string, Parameters<typeof serving>, string[]]>([
@@ -52,10 +46,10 @@ test.each<[string, Parameters<typeof serving>, string[]]>([
 });
 
 test('what does not serve needs no guard', async () => {
-  const { managed, spec } = await manage(of);
+  const { managed, spec } = await manage(serviceable);
   expect(await guarded(managed, spec)).toEqual({ spec, waiting: undefined });
   const requiring = { ...spec, requireModules: true, open: undefined };
-  const later = await manage(of, { kind: SERVING });
+  const later = await manage(serviceable, { kind: SERVING });
   expect(await guarded(later.managed, requiring)).toEqual({ spec: requiring, waiting: undefined });
 });
 
@@ -89,12 +83,9 @@ test('a resource does not serve while it cannot be told whether modules are decl
   const { waiting } = await guarded(managed, spec);
   expect(waiting?.message).toContain('whether any are declared cannot be told: may not list');
   expect(managed.retryAt).toBeInstanceOf(Date);
-});
-
-test('a reconcile fails that cannot ask whether modules are declared', async () => {
   const refusal = new KubeError(500, 'InternalError', 'x');
-  const { managed, spec } = await serving({}, {}, refusal);
-  await expect(guarded(managed, spec)).rejects.toBe(refusal);
+  const failing = await serving({}, {}, refusal);
+  await expect(guarded(failing.managed, failing.spec)).rejects.toBe(refusal);
 });
 
 test.each([

@@ -11,27 +11,14 @@ const identity = (generation: number): Identity => {
   return { externalId: undefined, generation, createKey: KEY, retiring: [] };
 };
 
-test.each<[string, ReturnType<typeof object>, ReturnType<typeof missingIntent>]>([
-  ['the first generation, of a new object', object(), { identity: identity(1), annotations: {} }],
-  [
-    'the first generation, of a new object that somebody else holds',
-    object({ metadata: { finalizers: ['other'] } }),
-    { identity: identity(1), annotations: {} },
-  ],
-  [
-    'also that a rotation asked for before is dealt with',
-    object({}, { rotateRequestedAt: 't' }),
-    { identity: identity(1), annotations: { [ANNOTATION.rotateHandledAt]: 't' } },
-  ],
-  [
-    'nothing, when the first create is begun',
-    object({ metadata: { finalizers } }, { createGeneration: '1' }),
-    undefined,
-  ],
-  ['nothing, when a later one is', object({ metadata: { finalizers } }, { createGeneration: '2' }), undefined],
-  ['nothing, when there is a resource', object({ metadata: { finalizers } }, { externalId: 'x' }), undefined],
-])('before a create, an object still needs %s', (_, of, expected) => {
-  expect(missingIntent(of)).toEqual(expected);
+test.each<[string, Parameters<typeof object>[1], Record<string, string> | undefined]>([
+  ['a new object', {}, {}],
+  ['a new object, with a handled rotation', { rotateRequestedAt: 't' }, { [ANNOTATION.rotateHandledAt]: 't' }],
+  ['no object with a create under way', { createGeneration: '1' }, undefined],
+  ['no object with a resource', { externalId: 'x' }, undefined],
+])('a first generation is missing in %s', (_, annotations, expected) => {
+  const missing = expected && { identity: identity(1), annotations: expected };
+  expect(missingIntent(object({ metadata: { finalizers } }, annotations))).toEqual(missing);
 });
 
 test('before a create, its generation and the finalizer are written', async () => {

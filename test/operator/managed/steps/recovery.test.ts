@@ -1,215 +1,135 @@
+/** What an object records of its resource, compared with what the API knows, and restored. */
 import { describe, expect, test } from 'vitest';
+import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import type { CreateScope } from '../../../../src/operator/managed/declaration/external.ts';
-import type { Identity } from '../../../../src/operator/managed/identity/identity.ts';
-import { isSound, recoveredIdentity } from '../../../../src/operator/managed/identity/recovered-identity.ts';
+import { ensureIdentity, recoverIdentity } from '../../../../src/operator/managed/steps/recovery.ts';
+import { object } from '../../objects.ts';
+import { type Circumstances, managing, modulesOf, scopeOf } from '../managed-under-test.ts';
+import { NAMESPACE } from '../placing.ts';
 
-const NOW = new Date('2026-11-21T12:00:00.000Z');
-const LATER = '2026-11-21T13:00:00.000Z';
+const shown = (id: string, createGeneration: number) => ({ status: { id, createGeneration } });
+const AFTER = '2026-11-21T10:00:00.000Z';
+const retiring = (...ids: string[]) => JSON.stringify(ids.map((id) => ({ id, generation: 1, after: AFTER })));
+const notAdopting = { mayAdopt: () => false };
+const attached = modulesOf('thg_1');
 
-const entry = (id: string, generation: number, after = NOW.toISOString()) => ({ id, generation, after });
-const identity = (externalId: string | undefined, generation: number, ...retiring: Identity['retiring']): Identity => ({
-  externalId,
-  generation,
-  createKey: undefined,
-  retiring,
-});
-/** What was created first, second … and still exists. */
-const scope = (...resources: [id: string, sequence: number][]): CreateScope => ({
-  resources: resources.map(([id, sequence]) => ({ id, sequence })).reverse(),
-  nextSequence: 9,
-});
-const none = identity(undefined, 0);
+/** What it has recorded in the end, and whether the creates of the object were closed for that. */
+async function ensured(of: Parameters<typeof object>, scope: CreateScope, circumstances: Circumstances = {}) {
+  const asked: string[] = [];
+  const ask = (what: string) => async () => {
+    asked.push(what);
+    return scope;
+  };
+  const external = { scope: ask('scope'), closeScope: ask('close') };
+  const { managed, stored, events } = await managing(object(...of), { external, ...circumstances });
+  return {
+    managed,
+    asked,
+    events,
+    stored,
+    ensure: () => ensureIdentity(managed),
+    recover: () => recoverIdentity(managed),
+    recorded: () => managed.object.metadata.annotations ?? {},
+  };
+}
 
-describe('the recorded identity', () => {
-  test.each<[string, boolean, Identity, Identity | undefined, CreateScope]>([
+describe('a recorded identity', () => {
+  const asRecorded = { externalId: 'thg_1', createGeneration: '1' };
+  test.each<[string, Parameters<typeof object>, string[]]>([
+    ['beyond doubt is not compared', [shown('thg_1', 1), asRecorded], []],
+    ['is compared on request', [shown('thg_1', 1), { ...asRecorded, reconcileRequestedAt: 't' }], ['scope']],
+    ['stays without a status if the API says the same', [{}, asRecorded], ['scope']],
+  ])('%s', async (_, of, expected) => {
+    const { asked, ensure, recorded, events } = await ensured(of, scopeOf('thg_1'));
+    await ensure();
+    expect(asked).toEqual(expected);
+    expect(recorded()).toMatchObject({ [ANNOTATION.externalId]: 'thg_1', [ANNOTATION.createGeneration]: '1' });
+    expect(await events()).toEqual([]);
+  });
+
+  const edited = { externalId: 'thg_9', createGeneration: '1' };
+  const listing = { externalId: 'thg_2', createGeneration: '2', retiring: retiring('thg_1', 'usr_9') };
+  const two = scopeOf('thg_1', 'thg_2');
+  test.each<[string, Parameters<typeof object>, CreateScope, string, (string | undefined)?, string?]>([
+    ['that was lost is restored', [shown('thg_1', 1)], scopeOf('thg_1'), 'thg_1'],
+    ['that was lost is restored, although the API has nothing', [shown('thg_1', 1)], scopeOf(), 'thg_1'],
     [
-      'is sound when it names all there is',
-      true,
-      identity('b', 2, entry('a', 1)),
+      'that was edited is restored',
+      [shown('thg_1', 1), edited],
+      scopeOf('thg_1'),
+      'thg_1',
       undefined,
-      scope(['a', 1], ['b', 2]),
+      'restored thg_1',
     ],
-    ['is sound when it names the first of all', true, identity('a', 1), undefined, scope(['a', 1])],
-    ['is sound after a crash before the status', true, identity('b', 2), identity('a', 1), scope(['b', 2])],
-    ['is not when the status shows another one', false, identity('x', 1), identity('a', 1), scope()],
-    ['is sound when the one it replaces is shown', true, identity('x', 1, entry('a', 0)), identity('a', 0), scope()],
-    [
-      'is sound while a create is under way',
-      true,
-      identity(undefined, 2, entry('a', 1)),
-      identity('a', 1),
-      scope(['a', 1]),
-    ],
-    ['and when what that replaces is gone', true, identity(undefined, 2), identity('a', 1), scope()],
-    ['and when that took effect', true, identity(undefined, 2, entry('a', 1)), undefined, scope(['a', 1], ['b', 2])],
-    ['is not when that was another one', false, identity(undefined, 3), undefined, scope(['b', 2])],
-    ['is not when it names a stranger beside what is there', false, identity('x', 1), undefined, scope(['a', 1])],
-    ['is not when it forgot what is to be retired', false, identity('b', 2), undefined, scope(['a', 1], ['b', 2])],
-    ['is not when it takes its own for adopted', false, identity('a', 0), undefined, scope(['a', 1])],
-    ['is sound when it adopted', true, identity('x', 0), identity('x', 0), scope()],
-    ['is not when it takes what it adopted for its own', false, identity('x', 3), identity('x', 0), scope()],
-    [
-      'is not when it forgot that what it adopted is to be retired',
-      false,
-      identity('b', 1),
-      identity('b', 1, entry('x', 0)),
-      scope(['b', 1]),
-    ],
-    [
-      'is not when it forgot that while a create is under way',
-      false,
-      identity(undefined, 2),
-      identity('b', 1, entry('x', 0)),
-      scope(),
-    ],
-    ['is sound when it was restored from a backup', true, identity('a', 3, entry('b', 2)), undefined, scope()],
-  ])('%s', (_, expected, recorded, shown, known) => {
-    expect(isSound(recorded, shown, known)).toBe(expected);
+    ['loses a foreign id to delete', [{}, listing], two, 'thg_2', retiring('thg_1'), 'it is not deleted'],
+  ])('%s', async (_, of, scope, externalId, listed, message) => {
+    const { asked, ensure, recorded, stored, events } = await ensured(of, scope);
+    await ensure();
+    expect(asked.at(-1)).toBe('close');
+    expect(recorded()[ANNOTATION.externalId]).toBe(externalId);
+    expect(recorded()[ANNOTATION.retiring]).toBe(listed);
+    expect((await stored()).metadata.annotations).toEqual(recorded());
+    const told = { message: expect.stringMatching(`is not this object's resource; ${message}$`) };
+    expect(await events()).toMatchObject(message === undefined ? [] : [told]);
   });
 });
 
-describe('the recovered identity', () => {
-  test.each<[string, Identity, Identity | undefined, CreateScope, Identity, stored?: string[]]>([
-    ['is none where nothing is', none, undefined, scope(), identity(undefined, 8)],
-    ['is what the status shows', none, identity('a', 1), scope(['a', 1]), identity('a', 8)],
-    [
-      'is what the status shows, and what came after it is retired',
-      none,
-      identity('a', 1),
-      scope(['a', 1], ['b', 2]),
-      identity('a', 8, entry('b', 2)),
-    ],
-    [
-      'keeps the time for which something was to be retired',
-      none,
-      identity('b', 2, entry('a', 1, LATER)),
-      scope(['a', 1], ['b', 2]),
-      identity('b', 8, entry('a', 1, LATER)),
-    ],
-    [
-      'forgets what the status still retires and is gone, but not what was adopted',
-      none,
-      identity('b', 2, entry('a', 1), entry('x', 0)),
-      scope(['b', 2]),
-      identity('b', 8, entry('x', 0)),
-    ],
-    ['is the newest without a status', none, undefined, scope(['a', 1], ['b', 2]), identity('b', 8, entry('a', 1))],
-    ['is what was adopted, by the status', none, identity('x', 0), scope(), identity('x', 0)],
-    [
-      'is what was adopted, although something was created since that nobody knows',
-      none,
-      identity('x', 0),
-      scope(['b', 1]),
-      identity('x', 0, entry('b', 1)),
-    ],
-    [
-      'is its own instead of an id that was edited',
-      identity('x', 1),
-      identity('a', 1),
-      scope(['a', 1]),
-      identity('a', 8),
-    ],
-    ['is its own when the status was lost as well', identity('x', 1), undefined, scope(['a', 1]), identity('a', 8)],
-    [
-      'is what it adopted, although the generation was edited',
-      identity('x', 3),
-      identity('x', 0),
-      scope(),
-      identity('x', 0),
-    ],
-    [
-      'still retires what it adopted before',
-      identity('b', 1),
-      identity('b', 1, entry('x', 0, LATER)),
-      scope(['b', 1]),
-      identity('b', 8, entry('x', 0, LATER)),
-    ],
-    [
-      'is what it adopted instead of an id that was edited',
-      identity('y', 0),
-      identity('x', 0),
-      scope(),
-      identity('x', 0),
-    ],
-    ['is what the status shows when that is gone', identity('x', 1), identity('a', 1), scope(), identity('a', 8)],
-    [
-      'is the recorded one, although the status is behind',
-      identity('b', 2, entry('a', 1, LATER)),
-      identity('a', 1),
-      scope(['a', 1], ['b', 2]),
-      identity('b', 8, entry('a', 1, LATER)),
-    ],
-    [
-      'is not what is superseded already',
-      identity(undefined, 3, entry('a', 1)),
-      identity('a', 1),
-      scope(['a', 1]),
-      identity(undefined, 8, entry('a', 1)),
-    ],
-    [
-      'is what the create under way has made',
-      identity(undefined, 2, entry('a', 1)),
-      identity('a', 1),
-      scope(['a', 1], ['b', 2]),
-      identity('b', 8, entry('a', 1)),
-    ],
-    ['stays what was restored from a backup', identity('a', 3), undefined, scope(), identity('a', 8)],
-    [
-      'is what the status shows instead of what an old manifest names',
-      identity('a', 1),
-      identity('b', 2, entry('a', 1, LATER)),
-      scope(['a', 1], ['b', 2]),
-      identity('b', 8, entry('a', 1, LATER)),
-    ],
-    [
-      'is the one whose token is stored, although an old manifest names another and the status is lost',
-      identity('a', 1),
-      undefined,
-      scope(['a', 1], ['b', 2]),
-      identity('b', 8, entry('a', 1)),
-      ['b'],
-    ],
-    [
-      'is the one whose token is stored, although the status is behind',
-      none,
-      identity('a', 1),
-      scope(['a', 1], ['b', 2]),
-      identity('b', 8, entry('a', 1)),
-      ['b'],
-    ],
-    [
-      'is the one whose token is stored instead of the newest',
-      none,
-      undefined,
-      scope(['a', 1], ['b', 2]),
-      identity('a', 8, entry('b', 2)),
-      ['a'],
-    ],
-    [
-      'is not the one whose token is stored when that is superseded already',
-      identity(undefined, 3, entry('a', 1)),
-      identity('a', 1),
-      scope(['a', 1]),
-      identity(undefined, 8, entry('a', 1)),
-      ['a'],
-    ],
-    [
-      'is the one whose token is stored instead of what was adopted before, which is retired',
-      none,
-      identity('x', 0),
-      scope(['b', 1]),
-      identity('b', 8, entry('x', 0)),
-      ['b'],
-    ],
-    [
-      'is not what a Secret names that is none of its own',
-      none,
-      identity('a', 1),
-      scope(['a', 1]),
-      identity('a', 8),
-      ['x'],
-    ],
-  ])('%s', (_, recorded, shown, known, expected, stored = []) => {
-    expect(recoveredIdentity(recorded, shown, known, stored, NOW)).toEqual(expected);
+test('a request for a reconcile is handled once what the API knows was compared, and not before', async () => {
+  const of = object(shown('thg_1', 1), { externalId: 'thg_1', createGeneration: '1', reconcileRequestedAt: 't' });
+  const failing = await managing(of, { external: { scope: () => Promise.reject(new Error('no answer')) } });
+  await expect(ensureIdentity(failing.managed)).rejects.toThrow('no answer');
+  await failing.managed.patchStatus({});
+  expect((await failing.stored()).status).not.toHaveProperty('lastHandledReconcileAt');
+  const { managed, stored } = await managing(of, { external: { scope: async () => scopeOf('thg_1') } });
+  await ensureIdentity(managed);
+  await managed.patchStatus({});
+  expect((await stored()).status).toMatchObject({ lastHandledReconcileAt: 't' });
+});
+
+test('nothing is restored to an object that has changed since it was read', async () => {
+  const { ensure, asked } = await ensured([shown('thg_1', 1)], scopeOf('thg_1'), { isOutdated: true });
+  await expect(ensure()).rejects.toThrow(`${NAMESPACE}/a was out of date`);
+  expect(asked).toEqual([]);
+});
+
+describe('in a namespace without adoption', () => {
+  const named = { externalId: 'thg_1', createGeneration: '1' };
+  test('an object may not name what was not created for it', async () => {
+    const { ensure } = await ensured([{}, named], scopeOf(), { access: notAdopting });
+    await expect(ensure()).rejects.toMatchObject({ reason: 'AccessDenied' });
+  });
+
+  test.each([
+    ['what was', scopeOf('thg_1'), {}],
+    ['what its settings belong to', scopeOf(), { kind: attached }],
+  ])('an object may name %s', async (_, scope, more) => {
+    const { ensure, recorded } = await ensured([{}, named], scope, { access: notAdopting, ...more });
+    await ensure();
+    expect(recorded()).toMatchObject({ [ANNOTATION.externalId]: 'thg_1' });
+  });
+});
+
+describe('of an object whose creates are closed', () => {
+  test('the next generation is recorded where it has nothing that is not superseded', async () => {
+    const of: Parameters<typeof object> = [{}, { createGeneration: '3', retiring: retiring('thg_1') }];
+    const { recover, recorded, events } = await ensured(of, scopeOf('thg_1'));
+    await recover();
+    expect(recorded()).toMatchObject({
+      [ANNOTATION.createGeneration]: '2',
+      [ANNOTATION.createKey]: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      [ANNOTATION.retiring]: retiring('thg_1'),
+    });
+    expect(await events()).toEqual([]);
+  });
+
+  test.each([
+    ['stays where it may be adopted', true, 'thg_9', []],
+    ['is forgotten elsewhere', false, undefined, ["thg_9 is not this object's resource; restored none"]],
+  ])('what only its annotations name %s', async (_, mayAdopt, expected, messages) => {
+    const access = { mayAdopt: () => mayAdopt };
+    const { recover, recorded, events } = await ensured([{}, { externalId: 'thg_9' }], scopeOf(), { access });
+    await recover();
+    expect(recorded()[ANNOTATION.externalId]).toBe(expected);
+    expect((await events()).map(({ message }) => message)).toEqual(messages);
   });
 });

@@ -1,140 +1,168 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import { StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
-import { findRemote } from '../../../../src/operator/managed/steps/replacement.ts';
+import { findRemote, rollBack } from '../../../../src/operator/managed/steps/replacement.ts';
 import { object } from '../../objects.ts';
-import { manage } from '../managed-under-test.ts';
-import { type ThingKind, Things, tokens } from '../things.ts';
+import { manage, type ThingKind, Things, tokens } from '../managed-under-test.ts';
 
-const having = (generation: number, spec: object = {}, retiring: object[] = []) =>
+const having = (generation: number, spec: object = {}) =>
   object(
     { spec },
     {
       externalId: 'thg_1',
       createGeneration: String(generation),
-      retiring: JSON.stringify(retiring),
       rotateRequestedAt: 'r',
       rotateHandledAt: 'before',
     },
   );
 const one = () => new Things().makeFor('thg_1');
-const reasons = (events: readonly string[]) => events.map((event) => event.split(':')[0]);
-const handled = ({ metadata }: ReturnType<typeof object>) => metadata.annotations?.[ANNOTATION.rotateHandledAt];
-
-test.each<[string, Partial<ThingKind>, number, boolean]>([
-  ['one that hands out nothing', {}, 1, true],
-  ['one whose token is held', tokens(['thg_1']), 1, true],
-  ['an adopted one whose token was never known', tokens([]), 0, false],
-])('an object keeps %s', async (_, kind, generation, isHeld) => {
-  const { managed, spec, object: written, events } = await manage(having(generation), { things: one(), kind });
-  const before = await written();
-  expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_1' }, isHeld });
-  expect([await written(), await events()]).toEqual([before, []]);
-});
-
-test('an object without a resource has none to keep', async () => {
-  const { managed, spec } = await manage(object({}, { createGeneration: '1' }), { things: one() });
-  expect(await findRemote(managed, spec)).toBeUndefined();
-});
-
 const DUE = { cause: 'interval', overlapMs: 3_600_000, message: 'The token is old' } as const;
 
-test.each<[string, Things, object, Partial<ThingKind>, string | undefined, string[], string | undefined]>([
-  ['gone', new Things(), {}, {}, 'gone', ['ExternalResourceGone'], undefined],
-  ['gone, with its token', new Things(), {}, tokens([]), 'gone', ['ExternalResourceGone'], undefined],
-  [
-    'of another material than is declared',
-    one(),
-    { material: 'steel' },
-    {},
-    'changed',
-    [],
-    'spec.material changed, which thg_1 cannot take: a new resource replaces it',
-  ],
-  [
-    'of another material than is declared, with a token',
-    one(),
-    { material: 'steel' },
-    tokens(['thg_1']),
-    'changed',
-    [],
-    'spec.material changed, which thg_1 cannot take: a new resource replaces it',
-  ],
-  ['due for a rotation', one(), {}, tokens(['thg_1'], { due: DUE }), 'interval', ['TokenRotated'], undefined],
-  [
-    'due for a renewal',
-    one(),
-    {},
-    tokens(['thg_1'], { due: DUE, isOneTime: false }),
-    'interval',
-    [],
-    'The token is old',
-  ],
-  ['without its token', one(), {}, tokens([]), 'lost', ['TokenReissued'], undefined],
-])('a resource is superseded that is %s', async (_, things, members, kind, reissued, said, replaces) => {
-  const { managed, spec, identity, events, object: written } = await manage(having(1, members), { things, kind });
-  expect(await findRemote(managed, spec)).toBeUndefined();
-  expect(await identity()).toMatchObject({ externalId: undefined, generation: 2, retiring: [{ id: 'thg_1' }] });
-  expect(reasons(await events())).toEqual(said);
-  expect([managed.reissued, managed.replaces]).toEqual([reissued, replaces]);
-  // Only a new token makes a requested one superfluous.
-  expect(handled(await written())).toBe(kind.delivery ? 'r' : 'before');
+describe('a resource', () => {
+  test.each<[string, Partial<ThingKind>, number, boolean]>([
+    ['one that hands out nothing', {}, 1, true],
+    ['one whose token is held', tokens(['thg_1']), 1, true],
+    ['an adopted one whose token was never known', tokens([]), 0, false],
+  ])('stays: %s', async (_, kind, generation, isHeld) => {
+    const { managed, spec, object: written, events } = await manage(having(generation), { things: one(), kind });
+    const before = await written();
+    expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_1' }, isHeld });
+    expect([await written(), await events()]).toEqual([before, []]);
+  });
+
+  const steel = { material: 'steel' };
+  const changed = 'spec.material changed, which thg_1 cannot take: a new resource replaces it';
+  const renewing = tokens(['thg_1'], { due: DUE, isOneTime: false });
+  test.each<[string, Things, object, Partial<ThingKind>, string, string[], string?]>([
+    ['is gone', new Things(), {}, {}, 'gone', ['ExternalResourceGone']],
+    ['is gone, with its token', new Things(), {}, tokens([]), 'gone', ['ExternalResourceGone']],
+    ['cannot be changed', one(), steel, {}, 'changed', [], changed],
+    ['cannot be changed, and has a token', one(), steel, tokens(['thg_1']), 'changed', [], changed],
+    ['is due for a rotation', one(), {}, tokens(['thg_1'], { due: DUE }), 'interval', ['TokenRotated']],
+    ['is due for a renewal', one(), {}, renewing, 'interval', [], 'The token is old'],
+    ['has lost its token', one(), {}, tokens([]), 'lost', ['TokenReissued']],
+  ])('is superseded if it %s', async (_, things, members, kind, reissued, said, replaces) => {
+    const { managed, spec, identity, events } = await manage(having(1, members), { things, kind });
+    expect(await findRemote(managed, spec)).toBeUndefined();
+    expect(await identity()).toMatchObject({ externalId: undefined, generation: 2, retiring: [{ id: 'thg_1' }] });
+    expect((await events()).map((event) => event.split(':')[0])).toEqual(said);
+    expect([managed.reissued, managed.replaces]).toEqual([reissued, replaces]);
+    // Only a new token answers a requested rotation.
+    expect(managed.object.metadata.annotations?.[ANNOTATION.rotateHandledAt]).toBe(kind.delivery ? 'r' : 'before');
+  });
+
+  test('stays valid for the overlap', async () => {
+    const kind = tokens(['thg_1'], { due: DUE });
+    const { managed, spec, identity } = await manage(having(1), { things: one(), kind });
+    const before = Date.now();
+    await findRemote(managed, spec);
+    const after = Date.parse((await identity()).retiring[0]?.after ?? '');
+    expect(after).toBeGreaterThanOrEqual(before + DUE.overlapMs);
+    expect(after).toBeLessThanOrEqual(Date.now() + DUE.overlapMs);
+  });
+
+  test('that loses its token again is not replaced before a pause', async () => {
+    const { managed, spec, identity } = await manage(having(1), { things: one(), kind: tokens([]) });
+    const { uid } = managed.object.metadata;
+    managed.reissueBackoff.reissued(uid, new Date());
+    expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_1' }, isHeld: false });
+    expect((await identity()).externalId).toBe('thg_1');
+    expect(managed.retryAt).toEqual(managed.reissueBackoff.pauseUntil(uid, new Date()));
+    const first = await manage(having(1), { things: one(), kind: tokens([]) });
+    await findRemote(first.managed, first.spec);
+    expect(first.managed.reissueBackoff.pauseUntil(first.managed.object.metadata.uid, new Date())).toBeInstanceOf(Date);
+  });
+
+  test('is not superseded by a stale object, or before its successor can be delivered', async () => {
+    const prepare = () => Promise.reject(new Error('no Secret can be written'));
+    const kind = tokens(['thg_1'], { due: DUE, prepare });
+    const { managed, spec, identity, outdate } = await manage(having(1), { things: one(), kind });
+    await expect(findRemote(managed, spec)).rejects.toThrow('no Secret can be written');
+    expect((await identity()).externalId).toBe('thg_1');
+    await outdate();
+    const stale = await manage(having(1), { things: one(), kind: tokens(['thg_1'], { due: DUE }) });
+    await stale.outdate();
+    await expect(findRemote(stale.managed, stale.spec)).rejects.toThrow(StaleObject);
+  });
 });
 
-test('a superseded token works for as long as the overlap is', async () => {
-  const { managed, spec, identity } = await manage(having(1), { things: one(), kind: tokens(['thg_1'], { due: DUE }) });
-  const before = Date.now();
-  await findRemote(managed, spec);
-  const after = Date.parse((await identity()).retiring[0]?.after ?? '');
-  expect(after).toBeGreaterThanOrEqual(before + DUE.overlapMs);
-  expect(after).toBeLessThanOrEqual(Date.now() + DUE.overlapMs);
-});
+describe('a superseded resource', () => {
+  const LATER = '2099-01-01T00:00:00.000Z';
+  const entry = (id: string, generation: number) => ({ id, generation, after: LATER });
+  type Entry = ReturnType<typeof entry>;
+  /** @param externalId the successor, if there is one */
+  const replacing = (retiring: Entry[], externalId = '', spec: object = {}) =>
+    object({ spec }, { externalId, createGeneration: '3', createKey: 'k', retiring: JSON.stringify(retiring) });
+  const [A, B] = [entry('thg_a', 1), entry('thg_b', 2)];
+  const both = () => new Things().makeFor('thg_a', 'thg_b');
+  const adopted = () => new Things('thg_x').makeFor('thg_a');
 
-test('a token that is lost again soon is not issued anew before a pause', async () => {
-  const { managed, spec, identity } = await manage(having(1), { things: one(), kind: tokens([]) });
-  managed.reissueBackoff.reissued(managed.object.metadata.uid, new Date());
-  expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_1' }, isHeld: false });
-  expect((await identity()).externalId).toBe('thg_1');
-  expect(managed.retryAt).toEqual(managed.reissueBackoff.pauseUntil(managed.object.metadata.uid, new Date()));
-});
+  test.each<[string, Entry[], Things, object, string[]]>([
+    ['the last that fits', [A, B], both(), { externalId: 'thg_b', generation: 3 }, ['thg_a']],
+    ['an earlier one, if the last is gone', [A, B], new Things().makeFor('thg_a'), { externalId: 'thg_a' }, ['thg_b']],
+    ['one with a successor', [B], new Things().makeFor('thg_b', 'thg_c'), { externalId: 'thg_b' }, ['thg_c']],
+    ['an adopted one', [A, entry('thg_x', 0)], adopted(), { externalId: 'thg_x', generation: 0 }, ['thg_a']],
+  ])('becomes current again: %s', async (_, retiring, things, expected, superseded) => {
+    const { managed, spec, identity, events } = await manage(replacing(retiring), { things });
+    expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: (await identity()).externalId } });
+    expect(await identity()).toMatchObject({ createKey: undefined, ...expected });
+    expect((await identity()).retiring.map(({ id }) => id)).toEqual(superseded);
+    expect(await events()).toEqual([]);
+  });
 
-test('a token that is lost is counted, so that the next loss has its pause', async () => {
-  const { managed, spec } = await manage(having(1), { things: one(), kind: tokens([]) });
-  await findRemote(managed, spec);
-  expect(managed.reissueBackoff.pauseUntil(managed.object.metadata.uid, new Date())).toBeInstanceOf(Date);
-});
+  test('supersedes its successor at once', async () => {
+    const things = both();
+    things.makeFor('thg_c');
+    const { managed, spec, identity, events } = await manage(replacing([A, B], 'thg_c'), { things });
+    const before = Date.now();
+    expect(await rollBack(managed, spec)).toBe(true);
+    const [first, second] = (await identity()).retiring;
+    expect([first, second?.id]).toEqual([A, 'thg_c']);
+    expect(Date.parse(second?.after ?? '')).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(second?.after ?? '')).toBeLessThan(Date.parse(LATER));
+    expect(await events()).toEqual(['Replaced: The spec asks for thg_b again, which takes the place of thg_c']);
+  });
 
-test.each<[string, ReturnType<typeof object>]>([
-  ['without another yet', object({}, { createGeneration: '3', retiring: retiring('thg_2') })],
-  [
-    'instead of replacing another',
-    object(
-      { spec: { material: 'steel' } },
-      { externalId: 'thg_1', createGeneration: '3', retiring: retiring('thg_2') },
-    ),
-  ],
-])('an object takes back what the spec asks for again, %s', async (_, of) => {
-  const things = new Things().makeFor('thg_2', 'thg_1');
-  things.make('thg_2', { material: 'steel' });
-  const { managed, identity } = await manage(of, { things });
-  const spec = { ...managed.kind.membersOf(of), material: 'steel' };
-  expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_2' } });
-  expect((await identity()).externalId).toBe('thg_2');
-});
+  test('is found instead of replacing another', async () => {
+    const things = new Things().makeFor('thg_2', 'thg_1');
+    things.make('thg_2', { material: 'steel' });
+    const { managed, spec } = await manage(replacing([entry('thg_2', 1)], 'thg_1', { material: 'steel' }), { things });
+    expect(await findRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_2' } });
+  });
 
-test('nothing is superseded for an object that somebody has changed meanwhile', async () => {
-  const of = await manage(having(1), { things: one(), kind: tokens(['thg_1'], { due: DUE }) });
-  await of.outdate();
-  await expect(findRemote(of.managed, of.spec)).rejects.toThrow(StaleObject);
-});
+  const other = object({ name: 'other', status: { id: 'thg_b', createGeneration: 1 } });
+  const requested = { createGeneration: '3', retiring: JSON.stringify([A]), rotateHandledAt: 'x' };
+  test.each<[string, ReturnType<typeof object>, Partial<ThingKind>]>([
+    ['is gone', replacing([entry('thg_9', 1)]), {}],
+    ['does not match the spec', replacing([A], '', { shape: 'flat' }), {}],
+    ['has a one-time token', replacing([A]), tokens(['thg_a'])],
+    ['is to be renewed itself', replacing([A]), tokens(['thg_a'], { isOneTime: false, due: { ...DUE, overlapMs: 0 } })],
+    ['was replaced on request', object({}, requested), {}],
+  ])('does not become current again if it %s', async (_, of, kind) => {
+    const { managed, spec, object: written } = await manage(of, { things: both(), kind });
+    const before = await written();
+    expect(await rollBack(managed, spec)).toBe(false);
+    expect(await written()).toEqual(before);
+  });
 
-test('nothing is superseded before it is known that a new token can be delivered', async () => {
-  const kind = tokens(['thg_1'], { due: DUE, prepare: () => Promise.reject(new Error('no Secret can be written')) });
-  const { managed, spec, identity } = await manage(having(1), { things: one(), kind });
-  await expect(findRemote(managed, spec)).rejects.toThrow('no Secret can be written');
-  expect((await identity()).externalId).toBe('thg_1');
-});
+  test('does not become current again if another object has it, or by a stale list', async () => {
+    const things = new Things('thg_b');
+    const taken = await manage(replacing([entry('thg_b', 0)]), { things, others: [other] });
+    expect(await rollBack(taken.managed, taken.spec)).toBe(false);
+    expect((await taken.identity()).externalId).toBeUndefined();
+    const stale = await manage(replacing([A]), { things: both() });
+    await stale.outdate();
+    const before = stale.things.created;
+    await expect(rollBack(stale.managed, stale.spec)).rejects.toThrow(StaleObject);
+    expect(stale.things.created).toBe(before);
+  });
 
-function retiring(id: string): string {
-  return JSON.stringify([{ id, generation: 1, after: '2099-01-01T00:00:00Z' }]);
-}
+  test.each([
+    ['the last resource', '', 'A new resource replaces thg_b'],
+    ['none that was replaced before', 'thg_c', undefined],
+  ])('is named in the message of its replacement: %s', async (_, externalId, expected) => {
+    const { managed, spec } = await manage(replacing([A, B], externalId, { shape: 'flat' }), { things: both() });
+    await rollBack(managed, spec);
+    expect(managed.replaces).toBe(expected);
+  });
+});

@@ -1,9 +1,9 @@
 # The image of both programs: `api` and `operator` are its arguments. docs/install.md says how to build it.
 
-# Any image of a Linux with glibc 2.34 or newer, Node.js 24 and npm, for example the same one from a mirror.
+# Any Linux image with glibc 2.34 or later, Node.js 24 and npm; for example, this one from a mirror.
 ARG NODE_IMAGE=node:24-slim
 
-# -- The program, compiled. This and the next stage make the same for every processor, so they run on the builder's own.
+# -- The compiled program. This stage and the next do not depend on the processor, so they run on the builder's own.
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
@@ -13,12 +13,12 @@ COPY scripts/build.ts scripts/
 COPY src src
 RUN node scripts/build.ts /app/dist && find /app/dist -name '*.d.ts' -delete
 
-# -- Its dependencies. The optional one is the embedded PostgreSQL, which has no place in an image.
+# -- Its dependencies. The optional one, the embedded PostgreSQL, is only for tests and the demo.
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
- # Of what is installed: told to omit the others, npm sbom also leaves out what both need.
+ # Describes what is installed. With --omit, npm sbom would also drop packages that both kinds of dependencies need.
  && cp package.json whole.json && npm pkg delete devDependencies optionalDependencies \
  && npm sbom --sbom-format=cyclonedx > sbom.cdx.json && mv whole.json package.json \
  # Half of what npm installs is for editors and debuggers. Licences stay.
@@ -53,14 +53,14 @@ COPY --from=root /root-fs /
 COPY --from=dependencies /app /app
 COPY --from=build /app/dist /app/dist
 COPY LICENSE /app/
-# What @fastify/swagger-ui leaves out of its copy of Swagger UI.
+# Licences that @fastify/swagger-ui omits from its copy of Swagger UI.
 COPY licences /app/licences
 ENV NODE_ENV=production HOST=:: LOG_FORMAT=json
 WORKDIR /app
 USER 65532:65532
 EXPOSE 8080 8081
-# As process 1 it sees to signals by itself; it starts no other processes.
+# No init is needed: the program handles signals itself and starts no other processes.
 STOPSIGNAL SIGTERM
-# Node.js lets the young generation grow to 128 MiB, a quarter of what the API has in the chart (docs/api/limits.md).
+# By default, the young generation may grow to 128 MiB, a quarter of the API's memory in the chart (docs/api/limits.md).
 ENTRYPOINT ["/node", "--max-semi-space-size=8", "/app/dist/main.js"]
 CMD ["--help"]

@@ -11,7 +11,7 @@ const api = await startApi(
     bootstrapApiKey: BENCH_KEY,
     encryptionKey: KEYRING,
     poolSize: 20,
-    // Counted, but never refused.
+    // Requests are counted, but never refused.
     rateLimit: 1_000_000,
     rateLimitPerOwner: 1_000_000,
     rateLimitUnauthenticated: 1_000_000,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- compare dir`: the API of this checkout against that of another one, by turns: GET of one IP policy
- * and POST. Each has an empty database, which it migrates itself.
+ * `npm run bench -- compare dir`: compares the API of this checkout with that of another one, in turns: GET of one
+ * IP policy, and POST. Each starts on an empty database, which it migrates itself.
  */
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { tableHead, tableRow } from './table.ts';
 
 const ROUNDS = 5;
 const ROUND_MS = 2_000;
-/** Of each server with each operation: until then, much of the time goes into compiling. */
+/** Warm-up requests per server and operation: before that, much of the time goes into compiling. */
 const WARM_UP_MS = 15_000;
 
 const { path, samples } = ipPolicy;

@@ -1,6 +1,6 @@
 /**
- * Load of one kind of request over kept-alive connections, one request at a time on each. Over plain sockets, since on
- * a small machine a client library takes processor time away from what is measured.
+ * Load of one kind of request over kept-alive connections, one request at a time on each. It uses plain sockets, since on
+ * a small machine a client library would take processor time from the server under measurement.
  */
 import { connect } from 'node:net';
 import { fill, namesIn } from '../dev/fixtures/placeholders.ts';
@@ -9,16 +9,16 @@ import { numbered } from '../dev/fixtures/samples.ts';
 export interface LoadOrder {
   url: string;
   method: string;
-  /** Path and body have the placeholders of samples; what they stand for needs no escaping in JSON. */
+  /** Path and body may contain the placeholders of samples. Their values need no escaping in JSON. */
   path: string;
   body?: string | undefined;
-  /** What placeholders name besides numbers: each request takes the next of every list, round and round. */
+  /** Values of placeholders other than numbers: each request takes the next item of every list, cyclically. */
   lists?: Readonly<Record<string, readonly object[]>>;
   /** Number of the first request. */
   from?: number;
   key: string;
   connections: number;
-  /** Ends after so many milliseconds, or so many requests. */
+  /** Ends after this many milliseconds, or this many requests. */
   ms: number;
   requests?: number;
 }

@@ -91,7 +91,7 @@ export async function startStack({ isBuilt = false } = {}): Promise<Stack> {
   }
 }
 
-/** What `npm pack` would hold, beside the dependencies of this checkout; returns the file to run. */
+/** Builds what `npm pack` would contain, next to this checkout's dependencies; returns the file to run. */
 async function build(folder: string): Promise<string> {
   await mkdir(folder);
   await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/build.ts'), join(folder, 'dist')]);

@@ -115,7 +115,7 @@ async function idle(stack: Stack, out: BenchOptions['out']): Promise<void> {
   const after = await untilResyncs(2);
   const delta = (name: string, labels: Record<string, string | readonly string[]> = {}) =>
     total(after, name, labels) - total(before, name, labels);
-  // The resources of the bare loops are in the API, too.
+  // The API also has the resources of the bare loops.
   const objects = 3 * OBJECTS_PER_KIND * (2 + RULES.length);
   const pages = delta('tunnel_operator_api_requests_total', { method: 'GET' });
   out('Idle, one resync');

@@ -1,12 +1,12 @@
 export interface BenchOptions {
-  /** Takes lines of a report. */
+  /** Receives the lines of the report. */
   out: (line: string) => void;
-  /** Only operations whose name has this in it. */
+  /** Only operations whose name contains this. */
   only?: string | undefined;
-  /** How many times each side has its turn. */
+  /** The number of turns of each side. */
   rounds?: number | undefined;
-  /** The other checkout, to compare with. */
+  /** The checkout to compare with. */
   dir?: string | undefined;
-  /** How long the memory is watched. */
+  /** How long to observe the memory. */
   minutes?: number | undefined;
 }

@@ -19,7 +19,7 @@ export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<v
 };
 
 /**
- * What is measured unless something is asked for: not the memory and the scale, which take long, not the processes, which
- * need a machine with many processors to say much, and not the comparison, which needs another checkout.
+ * The parts that run by default. Excluded are memory and scale, which take long; processes, which need a machine with many
+ * processors to be meaningful; and the comparison, which needs another checkout.
  */
 export const BY_DEFAULT = ['api', 'paging', 'operator'];

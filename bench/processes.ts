@@ -7,9 +7,9 @@ import type { LoadOrder } from './load-process.ts';
 
 export interface Server {
   url: string;
-  /** Processor time that it has used so far, in microseconds. */
+  /** Processor time used so far, in microseconds. */
   cpu(): Promise<number>;
-  /** Asks for something else that it tells about itself. */
+  /** Asks for another figure about the process. */
   ask<T>(question: string, answer: z.ZodType<T>): Promise<T>;
 }
 
@@ -26,7 +26,7 @@ const loadResult = z.object({
   /** Processor time of the load, in microseconds. */
   cpu: z.number(),
   failures: z.number(),
-  /** The first response that was no success. */
+  /** The first unsuccessful response. */
   failure: z.string().nullable(),
 });
 
@@ -71,7 +71,7 @@ export function startProcesses(): Processes {
       return result;
     },
     async stop() {
-      // Whoever asks before whoever answers.
+      // Stop clients before servers.
       for (const child of children.toReversed()) {
         if (child.exitCode !== null || child.signalCode !== null) continue;
         child.kill('SIGTERM');

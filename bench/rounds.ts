@@ -1,4 +1,4 @@
-/** Measuring in turns: what disturbs one server for a while disturbs the other, too. */
+/** Measures in turns, so that a temporary disturbance affects both servers. */
 import { cpus } from 'node:os';
 import type { LoadOrder } from './load-process.ts';
 import type { LoadResult, Processes, Server } from './processes.ts';
@@ -13,7 +13,7 @@ export interface Measured {
   p99: number;
   /** Processor time of the server, in microseconds for each request. */
   cpu: number;
-  /** The same of the load, and of everything that runs on this machine. */
+  /** The same for the load, and for everything on this machine. */
   loadCpu: number;
   machineCpu: number;
 }
@@ -65,7 +65,7 @@ export async function byTurns({ load }: Processes, sides: readonly Turn[], turns
   });
 }
 
-/** Processor time that this machine has used so far, in microseconds. */
+/** Processor time used by this machine so far, in microseconds. */
 function machineCpu(): number {
   return cpus().reduce(
     (sum, { times: { idle: _, ...busy } }) => sum + 1000 * Object.values(busy).reduce((a, b) => a + b),

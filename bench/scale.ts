@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- scale`: what the operator takes with many objects. Memory before any work, with everything in place
- * and after a resync, processor time when idle, requests, and the start with all objects there. BENCH_OBJECTS says how many.
+ * `npm run bench -- scale`: what the operator uses with many objects: memory before any work, with everything in place
+ * and after a resync; processor time when idle; requests; and a start with all objects present. BENCH_OBJECTS sets the count.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -20,12 +20,12 @@ import type { BenchOptions } from './options.ts';
 const run = promisify(execFile);
 const SIZES = (process.env.BENCH_OBJECTS ?? '2000,20000').split(',').map(Number);
 const BYSTANDERS = Number(process.env.BENCH_SECRETS ?? 10_000);
-/** How long an idle operator is watched. */
+/** How long to observe an idle operator. */
 const REST_MS = Number(process.env.BENCH_REST ?? 60) * 1000;
 const LONGEST_MS = 30 * 60_000;
 const NAMESPACE = 'bench-scale';
 const core = (plural: string): ResourceType => ({ group: '', version: 'v1', plural });
-/** Kinds that refer to nothing, and that any number of can be made of. */
+/** Kinds without references, of which any number of objects can exist. */
 const KINDS = [
   'IPPolicy',
   'TunnelCredential',
@@ -79,7 +79,7 @@ export async function benchScale({ out }: BenchOptions): Promise<void> {
   }
 }
 
-/** Everything is in place: nothing may be written. */
+/** Everything is in place, so nothing may be written. */
 async function coldStart(stack: Stack, size: number, out: BenchOptions['out']): Promise<void> {
   const began = performance.now();
   const operator = await start(stack, { RESYNC_INTERVAL: '1h' });
@@ -116,7 +116,7 @@ function settled({ url }: Running, size: number): Promise<Sample[]> {
     return done(samples) >= size - already && total(samples, 'workqueue_depth') === 0;
   });
 }
-/** Objects that were made and settled in an earlier round. */
+/** Objects created and settled in an earlier round. */
 let already = 0;
 
 async function until(url: string, what: string, isDone: (samples: Sample[]) => boolean): Promise<Sample[]> {
@@ -135,7 +135,7 @@ async function figures({ url }: Running): Promise<string> {
   return `${mib('process_resident_memory_bytes')} MiB resident, heap ${mib('nodejs_heap_size_used_bytes')} MiB`;
 }
 
-/** Without scrapes in between, which cost more than anything else. */
+/** Does not scrape in between, since that would cost more than anything else. */
 async function atRest({ url }: Running): Promise<string> {
   const cpu = async () => total(await scrape(url), 'process_cpu_seconds_total');
   const before = await cpu();

@@ -1,4 +1,4 @@
-/** What benches of the API run on: a PostgreSQL of their own, with databases that are copies of a prepared one. */
+/** What API benches run on: their own PostgreSQL, whose databases are copies of a prepared one. */
 import { constants } from 'node:os';
 import pg from 'pg';
 import { createDatabase } from '../dev/database/databases.ts';
@@ -9,15 +9,15 @@ import { type Processes, startProcesses } from './processes.ts';
 export interface Stage {
   /** Address of a database with the schema and nothing in it. */
   url: string;
-  /** A copy of that database, to which nobody may be connected. */
+  /** Copies that database, which must have no open connections. */
   copy(name: string): Promise<string>;
-  /** A database without anything. */
+  /** An empty database. */
   empty(name: string): Promise<string>;
   processes: Processes;
   stop(): Promise<void>;
 }
 
-/** With the settings that PostgreSQL has by default: what is committed is on the disk. */
+/** Uses PostgreSQL's defaults, so a commit is on the disk. */
 export async function startStage(): Promise<Stage> {
   const processes = startProcesses();
   const postgres = await startTemporaryPostgres();
@@ -49,7 +49,7 @@ export async function startStage(): Promise<Stage> {
   }
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on its own connection. */
 export async function runOnce(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

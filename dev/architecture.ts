@@ -169,7 +169,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['errors.ts', 'log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
 };
 
-/** What the command line itself imports: it loads only the program that it runs. */
+/** What the command line itself imports. It loads only the program that it runs. */
 export const LOADED_BY_MAIN = [
   'api/families',
   'api/openapi',

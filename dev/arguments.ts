@@ -1,6 +1,6 @@
-/** Arguments of the scripts that are numbers. */
+/** Numeric arguments of the scripts. */
 
-/** Undefined if there is none; ends the process with a message if it is not a number above 0. */
+/** Undefined if the argument is absent; exits with a message if it is not a number above 0. */
 export function positive(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const number = Number(text);

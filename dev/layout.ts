@@ -25,7 +25,7 @@ export function layout(shape: Shape, { width, column = 0, indent = 0 }: Space): 
   const inner = indent + 2;
   const members = shape.members.map(({ label, value }, index) => {
     const end = index < shape.members.length - 1 ? ',' : '';
-    // The comma takes space on the line, too.
+    // The comma also takes space on the line.
     const text = layout(value, { width: width - end.length, column: inner + label.length, indent: inner });
     return `${' '.repeat(inner)}${label}${text}${end}\n`;
   });

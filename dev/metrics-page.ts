@@ -1,4 +1,4 @@
-/** The tables of docs/metrics.md: what the registries of both programs say of their metrics. */
+/** The tables of docs/metrics.md, from the metric registries of both programs. */
 import { z } from 'zod';
 import { createMetrics as createApiMetrics } from '../src/api/http/metrics.ts';
 import { createMetrics as createOperatorMetrics } from '../src/operator/metrics.ts';
@@ -14,7 +14,7 @@ export type Metric = z.output<typeof described>;
 export interface Metrics {
   readonly api: readonly Metric[];
   readonly operator: readonly Metric[];
-  /** What prom-client tells of any process; on Linux more than elsewhere. */
+  /** The default metrics of prom-client; there are more on Linux than elsewhere. */
   readonly process: readonly Metric[];
 }
 

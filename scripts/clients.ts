@@ -20,7 +20,7 @@ const say = (text: string) => process.stdout.write(`${text}\n`);
 const postgres = await startPostgres();
 try {
   for (const name of names) {
-    // Each on a database of its own: their resources have the same names.
+    // Each gets its own database, since their resources have the same names.
     const target = await startTarget(await createDatabase(postgres.url, `clients_${names.indexOf(name)}`));
     try {
       await playClient(name, { url: target.url, key: target.admin.key });

@@ -9,8 +9,8 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
   const list = (names: readonly string[], subresource = '') => names.map((name) => `${name}${subresource}`).join(', ');
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 #
-# The operator's permissions on what it watches, as rules of a ClusterRole, or of a Role in each namespace if it watches
-# only some (setting --namespace). Those for leader election are in lease-role.yaml.
+# The operator's permissions on the objects that it watches, as rules of a ClusterRole, or of a Role in each namespace if it
+# watches only some (setting --namespace). Those for leader election are in lease-role.yaml.
 # The end-to-end tests run the operator with exactly these permissions.
 - apiGroups: [${GROUP}]
   resources: [${list(all)}]
@@ -18,8 +18,8 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
 - apiGroups: [${GROUP}]
   resources: [${list(all, '/status')}]
   verbs: [patch]
-# Secrets and DNSEndpoints have blockOwnerDeletion set in their owner reference. Some clusters (OpenShift) allow that only to those who
-# may update the owner's finalizers.
+# Secrets and DNSEndpoints have blockOwnerDeletion set in their owner reference. Some clusters (OpenShift) allow that only with the
+# right to update the owner's finalizers.
 - apiGroups: [${GROUP}]
   resources: [${list(owning, '/finalizers')}]
   verbs: [update]
@@ -53,23 +53,23 @@ export function leaseRole(): string {
 `;
 }
 
-/** What the chart lets the editors of a namespace do. An APIKey hands out keys to the API. */
+/** The rights of a namespace's editors. Writing an APIKey is excluded, since it issues keys to the API. */
 export function editRole(kinds: readonly AnyKind[]): string {
   const handsOutNoKey = kinds.filter(({ plural }) => plural !== 'apikeys');
   return roleOf(handsOutNoKey, ['create', 'update', 'patch', 'delete', 'deletecollection']);
 }
 
-/** What the chart lets everybody in a namespace do who may look. */
+/** The rights of a namespace's viewers. */
 export function viewRole(kinds: readonly AnyKind[]): string {
   return roleOf(kinds, ['get', 'list', 'watch']);
 }
 
-/** What an uninstall needs that deletes all objects. */
+/** The rights of an uninstall that deletes all objects. */
 export function uninstallRole(kinds: readonly AnyKind[]): string {
   return roleOf(kinds, ['list', 'delete']);
 }
 
-/** Named one by one: some clusters admit no rule with an asterisk. */
+/** Names every kind, since some clusters reject rules with an asterisk. */
 function roleOf(kinds: readonly AnyKind[], verbs: readonly string[]): string {
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 - apiGroups: [${GROUP}]

@@ -22,7 +22,7 @@ prints which hold. The test also compares the rules with the [OpenAPI document](
 - no rule covers one of the values of an enum,
 - a rule calls an operation that is not documented.
 
-For every request of every rule it also checks what the rules do not repeat: a response to a valid API key has the three
+For every request it also checks what the rules do not repeat: a response to a valid API key has the three
 \`RateLimit-…\` headers, a 429 or 503 has \`Retry-After\`, and a write leaves exactly the events that follow from its path: one of the
 resource, and one of each resource that is deleted with it; none if nothing changed.
 
@@ -96,7 +96,7 @@ function list(pages: readonly (readonly [string, readonly Section[]])[]): string
   return `| Page | Rules |\n|---|---|\n${lines.join('')}`;
 }
 
-/** What the contract says of a family comes before what extends it. */
+/** A family's rows from the contract come before its extensions. */
 function familyPage(parts: readonly Section[]): string {
   const title = subjectOf(parts[0]?.title ?? '');
   const own = parts.filter((part) => !isExtension(part)).flatMap(({ rows }) => rows.map(rule));
@@ -112,7 +112,7 @@ ${[...own, ...divided, ...more].join('\n')}`;
 
 const rule = (row: Section['rows'][number]) => `### ${escaped(row.rule)}\n\n${fenced(transcript(row))}`;
 
-/** Rules are plain text: what Markdown would read as more is taken literally, as is a `_` at either end of a word. */
+/** Rules are plain text, so Markdown's special characters are escaped, as is a `_` at either end of a word. */
 const escaped = (text: string) => text.replaceAll(/[\\*<>[\]`]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/g, '\\$&');
 
 function fenced(text: string): string {

@@ -9,7 +9,7 @@ const METADATA = `  {{- if .Values.crds.keep }}
 `;
 
 /**
- * Text goes into text: read and written anew by Helm, large numbers would become floating-point numbers.
+ * Inserts text into text: parsed and rendered by Helm, large numbers would become floating-point numbers.
  * @throws Error when the metadata does not look as expected
  */
 export function crdTemplate(yaml: string): string {

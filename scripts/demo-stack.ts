@@ -56,7 +56,7 @@ export class Demo {
   /**
    * @param kubeconfig of an existing cluster; without it, the demo starts its own
    * @param watch restarts the API and the operator when a file that they have loaded changes
-   * @param onLoss told when the API or the operator ends although the demo has not stopped it
+   * @param onLoss called when the API or the operator exits without being stopped by the demo
    */
   constructor(options: { kubeconfig?: string | undefined; watch?: boolean; onLoss: (message: string) => void }) {
     const { kubeconfig, watch = false, onLoss } = options;
@@ -114,7 +114,7 @@ export class Demo {
       await this.#ask('get', '--raw=/readyz');
       return;
     }
-    // First of all: it may take minutes, for which `stop` does not wait. Missing binaries are reported below.
+    // Comes first, since it may take minutes and `stop` does not wait for it. Missing binaries are reported below.
     const onProgress = (progress: Progress) => report(formatProgress(progress));
     await ensureBinaries(CONTROL_PLANE, { onProgress }).catch(() => undefined);
     await this.#make(async () => {
@@ -145,7 +145,7 @@ export class Demo {
       KUBECONFIG: this.#mustHaveCluster().kubeconfig,
       TUNNEL_API_URL: this.#mustHaveApi(),
       TUNNEL_API_KEY: this.#apiKey,
-      // What else is there may belong to another operator; and in this Lease, the demo remembers its own API alone.
+      // Other objects may belong to another operator, and its Lease must not record the demo's API.
       ...(this.isOwnCluster ? {} : { WATCH_NAMESPACE: NAMESPACE, POD_NAMESPACE: NAMESPACE }),
       LEADER_ELECT: 'false',
       METRICS_HOST: '127.0.0.1',
@@ -188,7 +188,7 @@ export class Demo {
     await this.#proveAcl('shop-agent', 'www.example.org', false);
   }
 
-  /** What kubectl says in the namespace of the examples. */
+  /** The output of kubectl in the namespace of the examples. */
   show(...args: string[]): Promise<string> {
     return this.#ask('--namespace', NAMESPACE, ...args);
   }
@@ -267,7 +267,7 @@ function isOnPath(command: string): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)));
 }
 
-/** As a word of the shell. */
+/** Quoted for the shell. */
 function quoted(path: string): string {
   return /^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,7 +3,7 @@
  * npm run dev [-- --kubeconfig FILE]
  *
  * Runs everything on this machine: PostgreSQL, the API, a Kubernetes control plane, the operator, the examples. It
- * keeps running until Ctrl-C; `--once` exits once everything has been seen to work, `--kubeconfig` uses an existing
+ * keeps running until Ctrl-C; `--once` exits once everything has been shown to work, `--kubeconfig` uses an existing
  * cluster. `npm run dev` is the same with `--watch`: the API and the operator restart when their source changes.
  */
 import { parseArgs } from 'node:util';
@@ -25,7 +25,7 @@ async function main(): Promise<number> {
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort());
   const isInterrupted = () => interruption.signal.aborted;
-  // Nothing else is sure to keep this process alive: the programs run without it, and signals do not count.
+  // Keeps this process alive: child processes and signal handlers do not.
   const alive = setInterval(() => {}, 60_000);
   // A closed terminal must not keep the demo from cleaning up.
   process.stdout.on('error', () => {});
@@ -108,7 +108,7 @@ function readArguments(): { once: boolean; watch: boolean; kubeconfig: string | 
     });
     const { once = false, watch = false, kubeconfig } = values;
     if (once && watch) throw new Error('--once and --watch cannot be combined');
-    // As kubectl would, without a word, take the cluster that happens to be the current one.
+    // Like kubectl, the demo would otherwise silently use the current cluster.
     if (kubeconfig === '') throw new Error('--kubeconfig must name a file');
     return { once, watch, kubeconfig };
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
  * npm run e2e:kind [-- arguments of vitest]
  *
- * Builds the image, makes a kind cluster, installs the chart there, and runs the tests that need nodes, then the
+ * Builds the image, makes a kind cluster, installs the chart there, runs the tests that need nodes, and then the
  * end-to-end tests: once with the programs in the process of the tests, and once in Pods of the chart. Needs docker and
  * kind. With `TEST_KUBECONFIG`, uses that cluster instead, into which the image `TEST_IMAGE` must have been loaded; docker
  * and kind are not needed then.
@@ -29,10 +29,10 @@ function test(files: readonly string[], env: NodeJS.ProcessEnv): void {
   run(process.execPath, [join(ROOT, 'scripts/test.ts'), ...files, ...process.argv.slice(2)], env);
 }
 
-/** What starts operators by itself, or tells them apart by names that Pods do not take. */
+/** Tests that start operators themselves, or tell them apart by names that Pods cannot have. */
 const NOT_IN_PODS = ['missing-crd', 'shards', 'traces'].map((name) => `--exclude=test/e2e/${name}.all.test.ts`);
 
-/** The one after the other: an operator in a Pod would also work on what the others declare. */
+/** Runs the suites one after the other: an operator in a Pod would also reconcile the objects of the others. */
 function runTests(env: NodeJS.ProcessEnv): void {
   const all = { ...env, TEST_ALL: '1' };
   test(['test/chart/node.all.test.ts'], all);
@@ -47,7 +47,7 @@ function onKind(): void {
   try {
     run('docker', ['build', '--tag', IMAGE, '.']);
     run('kind', ['create', 'cluster', '--name', CLUSTER, '--kubeconfig', kubeconfig, '--wait', '3m']);
-    // Otherwise there may be one of that name, of another run.
+    // If the creation failed, a cluster of that name may belong to another run.
     isOurs = true;
     run('kind', ['load', 'docker-image', IMAGE, '--name', CLUSTER]);
     runTests({ TEST_KUBECONFIG: kubeconfig, TEST_IMAGE: IMAGE, TEST_CLUSTER: 'exclusive' });

@@ -39,15 +39,15 @@ const document = openApiDocument();
 const read = (file: string) => readFile(join(root, file), 'utf8');
 const values = readValues(await read(`${CHART}/values.yaml`));
 
-/** The page as it is, with its generated sections made anew. */
+/** The page with its generated sections regenerated. */
 async function page(file: string, sections: Readonly<Record<string, string>>): Promise<readonly [string, string]> {
   const before = await read(file);
   return [file, Object.entries(sections).reduce((text, [name, section]) => withSection(text, name, section), before)];
 }
 
-/** By their paths relative to the root of the repository. */
+/** The files by their paths relative to the root of the repository. */
 const wanted = new Map<string, string>([
-  // Committed so that a pull request shows what it changes in the API, which needs a line for each thing that may
+  // Committed so that a pull request shows what it changes in the API, with one line for each thing that may
   // change.
   ['docs/openapi.json', json(document, 120)],
   ['docs/permissions.md', permissionsPage(PERMISSIONS, document)],
@@ -91,7 +91,7 @@ const wanted = new Map<string, string>([
 
 function metricsTables(): Record<string, string> {
   const { process: ofProcess, ...programs } = allMetrics();
-  // Elsewhere prom-client knows less of a process.
+  // On other systems, prom-client has fewer metrics of a process.
   const tables = process.platform === 'linux' ? { ...programs, process: ofProcess } : programs;
   return Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, metricsTable(table)]));
 }

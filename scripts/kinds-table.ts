@@ -4,7 +4,7 @@ import { kindPageFile } from '../dev/screens/kind-page.ts';
 import type { AttachedKind } from '../src/operator/kinds/attached-kind.ts';
 import type { AnyPlainKind } from '../src/operator/kinds/plain-kind.ts';
 
-/** Of what must belong to a bot: only admins may name an owner other than themselves. */
+/** For kinds that must belong to a bot: only admins may name another owner. */
 const ofOwner = 'an admin key, or one of the bot that it belongs to';
 
 export function kindsTable(plain: readonly AnyPlainKind[], attached: readonly AttachedKind[]): string {

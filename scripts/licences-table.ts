@@ -1,4 +1,4 @@
-/** The table of docs/licences.md: under which licence everything is that is shipped. */
+/** The table of docs/licences.md: the licence of everything that is shipped. */
 import { z } from 'zod';
 
 const lockfile = z.object({
@@ -13,7 +13,7 @@ const lockfile = z.object({
   ),
 });
 
-/** SPDX identifiers of licences that ask for no more than to be named. */
+/** SPDX identifiers of licences that only require attribution. */
 const PERMITTED = new Set([
   '0BSD',
   'Apache-2.0',
@@ -26,7 +26,7 @@ const PERMITTED = new Set([
   'Unlicense',
 ]);
 
-/** @throws Error that names a package without a licence, or with one that is not permitted */
+/** @throws Error that names a package whose licence is missing or not permitted */
 export function licencesTable(lock: unknown): string {
   const byLicence = new Map<string, Set<string>>();
   for (const [path, { version, license, dev, devOptional }] of Object.entries(lockfile.parse(lock).packages)) {

@@ -3,7 +3,7 @@
  *   [--all] [--seats <number>] [--list]
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
- * paths are files or folders of `src`; all of it by default. `--changed` breaks only lines that differ from the base,
+ * paths are files or folders of `src` (default: all). `--changed` breaks only lines that differ from the base,
  * which is the commit where the branch left `main`, or the one before the newest. `--sample` draws that many mutants;
  * the same seed draws the same. The tests of `npm test` are used, with `--all` also those of `npm run test:all`, from
  * the nearest to the farthest, until one fails. `--seats` is how many mutants are tried at a time (2), `--list` only
@@ -54,7 +54,7 @@ function isChanged({ file, source, line, end }: Mutant): boolean {
   return !changed || (changed.get(file) ?? []).some(({ first, last }) => line <= last && lastLine >= first);
 }
 
-/** The drawn ones stay in their order. */
+/** Draws mutants without changing their order. */
 function draw(mutants: readonly Mutant[], count: number): Mutant[] {
   const random = randomFrom(seed);
   const lots = mutants.map((mutant) => ({ mutant, lot: random.next() }));

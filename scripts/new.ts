@@ -1,8 +1,8 @@
 /**
  * npm run new -- NAME
  *
- * NAME is the singular name of a family in snake case, as in dns_zone. The first run writes its definition; after that,
- * a run writes what the definition lacks: its table, its kind and an example. docs/adding-a-family.md has the steps.
+ * NAME is the singular name of a family in snake case, as in dns_zone. The first run writes its definition; later
+ * runs write what is still missing: its table, its kind and an example. docs/adding-a-family.md has the steps.
  */
 
 import { execFile } from 'node:child_process';
@@ -81,7 +81,7 @@ async function newKind(names: FamilyNames, family: Resource): Promise<void> {
   }
 }
 
-/** The value of a sample as a person would write it. */
+/** The value of a sample, written as by hand. */
 const withoutNumber = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value)

@@ -1,4 +1,4 @@
-/** The generated parts of docs/normalisation.md: what comes back in another form than it was sent in. */
+/** The generated parts of docs/normalisation.md: values that come back in another form than they were sent. */
 import { isDeepStrictEqual } from 'node:util';
 import { fill } from '../dev/fixtures/placeholders.ts';
 import { numbered } from '../dev/fixtures/samples.ts';
@@ -6,7 +6,7 @@ import { CHOSEN, FORMATS, isReadBack, requestFields } from '../dev/fixtures/spel
 
 const EXAMPLE = { ...numbered(1), made: { uri: 'https://…/event_subscriptions/esb_…' } };
 
-/** As a cell of a table: Markdown would end it at a bar. */
+/** Escapes a table cell, which Markdown would end at a bar. */
 const code = (value: unknown) => `\`${JSON.stringify(value).replaceAll('|', '\\|')}\``;
 const names = (keys: readonly string[]) => keys.map((key) => `\`${key}\``).join(', ');
 const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
@@ -22,7 +22,7 @@ export function normalisedTable(): string {
   return table(['Field', 'What is shown', 'Sent', 'Shown'], rows);
 }
 
-/** What null stands for, where that is not null. */
+/** What null stands for, if not null itself. */
 export function defaultsTable(): string {
   const byDefault = new Map<string, string[]>();
   for (const { key, field } of requestFields()) {
@@ -36,7 +36,7 @@ export function defaultsTable(): string {
   );
 }
 
-/** What a response shows under another name, with its address. */
+/** Fields that a response shows under another name, with their address. */
 export function renamedTable(): string {
   const rows = [...requestFields()].flatMap(({ key, field: { as } }) => (as ? [[`\`${key}\``, `\`${as}\``]] : []));
   return table(['Sent as', 'Shown as'], rows);

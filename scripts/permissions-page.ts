@@ -1,4 +1,4 @@
-/** Who may use which operation, as it is published: a table for each family, with what differs between callers. */
+/** The page on who may use which operation: a table for each family, with the differences between callers. */
 import { z } from 'zod';
 import { CALLERS, type CallerKind, type Permission, type Verdict } from '../dev/conformance/permissions.ts';
 
@@ -41,14 +41,14 @@ interface Column {
   readonly verdicts: readonly Verdict[];
 }
 
-/** Callers who may do the same everywhere share a column. */
+/** Callers with the same permissions everywhere share a column. */
 function columnsOf(permissions: Permissions): Column[] {
   const verdictsOf = (caller: CallerKind) => Object.values(permissions).map((verdicts) => verdicts[caller]);
   const alike = Map.groupBy(CALLERS, (caller) => verdictsOf(caller).join());
   return [...alike.values()].map((callers) => ({ callers, verdicts: callers[0] ? verdictsOf(callers[0]) : [] }));
 }
 
-/** Methods of a path that may be used alike share a row. */
+/** Methods of a path with the same permissions share a row. */
 function rowsOf(
   operations: readonly { method: string; path: string }[],
   permissions: Permissions,

@@ -2,8 +2,8 @@
  * node scripts/run.mjs [script.ts [arguments …]]
  *
  * Installs the dependencies if they are missing or do not match package-lock.json, then runs the script with the
- * project's own Node.js (an npm package): the machine's Node.js only has to run this file, which takes version 20 or
- * later. Without a script it only installs.
+ * project's own Node.js (an npm package): the machine's Node.js only has to run this file, for which version 20
+ * suffices. Without a script it only installs.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -17,12 +17,12 @@ const MAJOR = 24;
 const ROOT = resolve(fileURLToPath(import.meta.url), '../..');
 const MODULES = join(ROOT, 'node_modules');
 const STAMP = join(MODULES, '.tunnel-operator-installed');
-/** npm's own record of what it has installed. */
+/** npm's own record of the installed packages. */
 const INSTALLED = join(MODULES, '.package-lock.json');
 const LOCK = join(ROOT, '.data', 'install.lock');
-/** Who installs touches the lock this often … */
+/** The installing process touches the lock this often … */
 const HEARTBEAT_MS = 1000;
-/** … and is dead when it has not for so long: a process id says nothing to another container with the same folder. */
+/** … and counts as dead after this long without. A process id means nothing in another container that shares the folder. */
 const SILENCE_MS = 10_000;
 
 const say = (line) => process.stderr.write(`${line}\n`);
@@ -40,7 +40,7 @@ function read(path) {
   }
 }
 
-/** Undefined also for what a killed npm has left half written. */
+/** Undefined also for a file that a killed npm has left incomplete. */
 function readJson(path) {
   try {
     return JSON.parse(read(path));
@@ -49,7 +49,7 @@ function readJson(path) {
   }
 }
 
-/** Covers both files, since somebody may run npm by hand, and the platform, since a container may share the folder. */
+/** Covers both files, in case npm is run by hand, and the platform, since a container may share the folder. */
 function fingerprint() {
   const parts = [process.platform, process.arch, read(join(ROOT, 'package-lock.json')), read(INSTALLED)];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
@@ -112,10 +112,10 @@ async function withInstallLock(action) {
   let told = false;
   while (!takeLock()) {
     const touched = statSync(LOCK, { throwIfNoEntry: false })?.mtimeMs;
-    // By this process's own clock, which stands still while a laptop sleeps, as the holder does.
+    // Uses this process's own clock, which stops while a laptop sleeps, as the holder does.
     if (touched !== seen.touched) seen = { touched, at: performance.now() };
     else if (performance.now() - seen.at > SILENCE_MS) rmSync(LOCK, { force: true });
-    if (!told) say('waiting for another process, which is installing the dependencies');
+    if (!told) say('waiting for another process that is installing the dependencies');
     told = true;
     await new Promise((wake) => setTimeout(wake, 200));
   }
@@ -157,7 +157,7 @@ async function ensureInstalled() {
   try {
     writeFileSync(STAMP, fingerprint());
   } catch {
-    // A checkout that we may not write to: repeat the check each time.
+    // The checkout is read-only: repeat the check each time.
   }
 }
 
@@ -172,7 +172,7 @@ if (script !== undefined) {
         `Allow npm to run install scripts, remove node_modules and try again, or use Node.js ${MAJOR} directly.`,
     );
   }
-  // Some tools write colours into files and pipes unless they are told not to.
+  // Some tools write colours into files and pipes unless told not to.
   const isPlain = !process.stdout.isTTY && process.env.FORCE_COLOR === undefined;
   const env = {
     ...process.env,
@@ -181,7 +181,7 @@ if (script !== undefined) {
   };
   const child = spawn(node, [resolve(script), ...args], { stdio: 'inherit', env });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']) {
-    // A terminal sends Ctrl-C to the whole group; forwarded, it would arrive twice, which means "at once".
+    // A terminal sends Ctrl-C to the whole group. Forwarding it too would make it arrive twice, which means "stop at once".
     const alreadyThere = (signal === 'SIGINT' || signal === 'SIGQUIT') && process.stdin.isTTY;
     process.on(signal, () => alreadyThere || child.kill(signal));
   }

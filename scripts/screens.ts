@@ -76,7 +76,7 @@ async function screensAbout(demo: Demo, plural: string, name: string): Promise<s
   const stable = stabilizer();
   const screen = async (...args: string[]) => {
     const text = stable(await demo.show(...args));
-    // The Events before an object was Ready depend on the order in which others were created.
+    // Events before an object was Ready depend on the order in which the others were created.
     const shown = args.includes(name) ? text.replace(/\nEvents:.*$/s, '') : text;
     return `\`\`\`console\n$ kubectl ${args.join(' ')}\n${shown}\n\`\`\``;
   };

@@ -1,8 +1,8 @@
-/** The tables of docs/settings.md: every setting of both programs, as `--help` has it. */
+/** The tables of docs/settings.md: every setting of both programs, as `--help` shows it. */
 import { operatorSettings } from '../src/operator/settings.ts';
 import type { Setting, Settings } from '../src/settings/settings.ts';
 
-/** Defaults that each process finds for itself. */
+/** Defaults that each process determines itself. */
 const FOUND: Readonly<Record<string, string>> = {
   [operatorSettings.identity.env]: 'the name of the host and a random part',
 };

@@ -1,8 +1,9 @@
 /**
  * npm test [-- arguments of vitest]
  *
- * Runs the tests: of every kind and family only some, unless `--all`; `--deep` runs the deep ones instead. The output ends with one line for each reason why tests were skipped, and a last
- * line `N passed, N failed`, followed by `, N skipped` if any were. Fails if any test failed, or none passed.
+ * Runs the tests. Without `--all`, only some kinds and families are covered; `--deep` runs the deep tests instead. The output
+ * ends with a line for each reason why tests were skipped, and a last line `N passed, N failed`, followed by `, N skipped` if
+ * any were. Fails if any test failed, or none passed.
  */
 import { parseCLI, type Reporter, startVitest, type TestCase, type TestModule, type TestSuite } from 'vitest/node';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- api`: every family next to a minimal Fastify and pg server on the same database (minimal-server.ts).
- * What differs is what validation, ETags, limits, logs and metrics cost, and how rows become answers.
+ * The difference is the cost of validation, ETags, limits, logs, metrics and the conversion of rows into responses.
  */
 import { cpus } from 'node:os';
 import { BENCH_KEY } from '../keys.ts';
@@ -14,14 +14,14 @@ import { seed } from './seed.ts';
 
 const CONNECTIONS = 32;
 const ROUNDS = 6;
-/** Long enough that coming out of idleness (a collected heap, cold caches) is no large part of a turn. */
+/** Long enough that waking from idleness (a collected heap, cold caches) has little weight in a turn. */
 const ROUND_MS = 1_500;
 /**
- * Of each server, over all operations, whichever are asked for: until what it runs is compiled well, and for all of them,
- * a request takes twice the time, and the side that does more has more to compile.
+ * Warm-up of each server over all operations, even those not requested. Until its code is compiled for all of them, a
+ * request takes twice as long, and the side that does more has more to compile.
  */
 const WARM_UP_MS = 60_000;
-/** Numbers of the first requests: of the comparison, the warm-up and the load, far apart from each other and the samples. */
+/** The first request numbers of comparison, warm-up and load: far apart from each other and from the samples. */
 const COMPARED = 200_000;
 const WARMING = 300_000;
 const MEASURED = 1_000_000;
@@ -55,7 +55,7 @@ export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions
         await processes.load({ ...order(one), from: WARMING, url: server.url, ms });
     }
     for (const one of asked) {
-      // Plans that were made for nearly empty tables read all that the rows before this one have put there.
+      // A plan made for a nearly empty table would read all rows that earlier operations have inserted.
       for (const { databaseUrl } of [ours, minimal]) await runOnce(databaseUrl, 'analyze');
       const turns = [ours, minimal].map(({ server }) => ({ server, order: { ...order(one), from: MEASURED } }));
       const measured = await byTurns(processes, turns, { roundMs: ROUND_MS, rounds });

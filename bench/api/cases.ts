@@ -1,4 +1,4 @@
-/** What is asked of every family: GET of one, a page of 100 and, where the rival can do it, POST. */
+/** The operations of every family: GET one, GET a page of 100 and, where the rival supports it, POST. */
 import { isDeepStrictEqual } from 'node:util';
 import { idOfRow } from '../../dev/database/fill.ts';
 import { fill } from '../../dev/fixtures/placeholders.ts';
@@ -8,10 +8,10 @@ import type { Resource } from '../../src/resources/definition/resource.ts';
 import type { LoadOrder } from '../load-process.ts';
 
 export interface Case {
-  /** The row of the table. */
+  /** The title of its row in the table. */
   title: string;
   family: Resource;
-  /** What is asked, of a database with these samples. */
+  /** The request, for a database with these samples. */
   requests(samples: ReadonlyMap<string, readonly Sample[]>): Pick<LoadOrder, 'method' | 'path' | 'body' | 'lists'>;
 }
 
@@ -57,10 +57,10 @@ export const CASES: readonly Case[] = MOUNTED.flatMap((mounted): Case[] => {
   return [...reads, create];
 });
 
-/** Whether the definition says all that a create does: no hooks take part, and what is sent is what is stored. */
+/** Whether the definition alone describes a create: no hooks take part, and the body is stored as it was sent. */
 function hasPlainCreate({ resource, hooks }: Mounted): boolean {
   const { fields, samples } = resource;
-  // Where no field is derived, the hook has nothing to set: it only refuses.
+  // Without derived fields, the hook sets nothing; it can only refuse.
   const derives = hooks.derive && Object.values(fields).some(({ onCreate }) => onCreate === 'derived');
   if (hooks.draft || hooks.prepare || hooks.beforeCreate || derives) return false;
   const ids = neededBy(resource, samples.full).map(({ name, prefix }) => [name, { id: idOfRow(prefix, 1) }] as const);

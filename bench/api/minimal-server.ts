@@ -25,7 +25,7 @@ const AUTHENTICATE = `
     left join bot_users b on b.id = k.owner_bot_id
    where k.token_hash = $1`;
 
-/** What definitions show is made of the text of a time, not of a Date. */
+/** Definitions render a time from its text, not from a Date. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number) =>
     oid === pg.types.builtins.TIMESTAMPTZ
@@ -33,7 +33,7 @@ const types: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(oid, 'text'),
 };
 const pool = new pg.Pool({ connectionString: process.env.BENCH_DATABASE_URL, max: 20, types });
-// An idle connection that PostgreSQL closes at the end of the run is no error.
+// PostgreSQL closes idle connections at the end of the run; that is not an error.
 pool.on('error', () => undefined);
 const app = Fastify();
 for (const family of FAMILIES) serve(family);
@@ -68,9 +68,9 @@ function serve({ name, prefix, path, collection, table, fields, parent }: Resour
     return rows[0] ? view(rows[0], baseOf(request), request.params) : reply.code(404).send();
   });
 
-  // One row more than a page has tells that there is a next page.
+  // Fetches one extra row to learn whether there is a next page.
   const newest = `order by id desc limit ${PAGE + 1}`;
-  // By `within = $1 order by id desc`, PostgreSQL might walk the newest ids of everything until it has enough of this.
+  // With `within = $1 order by id desc`, PostgreSQL might scan the newest ids of all parents until this one's page is full.
   const within = parent?.parameter;
   const newestWithin = `where ${within} >= $1 and (${within}, id) < ($1, '~') order by ${within} desc, id desc limit ${PAGE + 1}`;
   const listText = `select ${columns} from ${table} ${within ? newestWithin : newest}`;
@@ -112,13 +112,13 @@ function serve({ name, prefix, path, collection, table, fields, parent }: Resour
     return reply.code(201).send(answer);
   });
 
-  /** Nothing is deleted that something is made in. */
+  /** Locks the parent, so that it cannot be deleted during the create. */
   function lockParent(params: Route['Params']): pg.QueryConfig[] {
     const text = `${parentText} for key share`;
     return parent ? [{ name: `${table}.lock_parent`, text, values: Object.values(params) }] : [];
   }
 
-  /** Nor what is referred to, of which there is a table. */
+  /** Locks the referenced rows, so that they cannot be deleted either. */
   function referencesOf(row: Row): pg.QueryConfig[] {
     return stored.flatMap(([field, { refersTo = [] }]) => {
       const ids = [row[field] ?? []].flat().map(String);
@@ -134,7 +134,7 @@ function serve({ name, prefix, path, collection, table, fields, parent }: Resour
   }
 }
 
-/** The id of whoever calls. */
+/** The id of the caller. */
 async function authenticate({ headers }: FastifyRequest): Promise<string> {
   const token = headers.authorization?.slice('Bearer '.length) ?? '';
   const values = [`\\x${hash('sha256', token, 'hex')}`];

@@ -1,19 +1,19 @@
-/** That a comparison is one: the same requests add the same rows on both sides, and the answers are as long. */
+/** Checks that a comparison is fair: the same requests add the same rows on both sides, and responses are equally long. */
 import type { LoadOrder } from '../load-process.ts';
 import type { Processes, Server } from '../processes.ts';
 import { runOnce } from '../stage.ts';
 
-/** A server and the database that is its alone. */
+/** A server and its own database. */
 export interface Side {
   server: Server;
   databaseUrl: string;
 }
 
 const REQUESTS = 10;
-/** Parts of the length by which answers may differ: the port in their addresses may have a digit more. */
+/** Fraction by which the lengths of responses may differ: the port in their addresses may have one more digit. */
 const LENGTH_TOLERANCE = 0.03;
 
-/** Throws when the sides do not do the same for the requests from `order.from` on. */
+/** Throws if the sides handle the requests from `order.from` on differently. */
 export async function requireSameWork(
   { load }: Processes,
   sides: readonly [Side, Side],
@@ -32,7 +32,7 @@ export async function requireSameWork(
   };
   const [ours, minimal] = [await work(sides[0]), await work(sides[1])];
   if (ours.added !== minimal.added) {
-    throw new Error(`${title}: rows added are "${ours.added}", and by the rival "${minimal.added}"`);
+    throw new Error(`${title}: this API added rows "${ours.added}", the rival "${minimal.added}"`);
   }
   if (Math.abs(ours.bytes / minimal.bytes - 1) > LENGTH_TOLERANCE) {
     throw new Error(

@@ -1,4 +1,4 @@
-/** Fills a database through the API itself: a page and one more of every family, from its samples. */
+/** Fills a database through the API itself: one more than a page of every family, from its samples. */
 import { z } from 'zod';
 import { sampleValues } from '../../dev/fixtures/sample-values.ts';
 import { createSample, type Sample } from '../../dev/fixtures/samples.ts';
@@ -10,7 +10,7 @@ const COUNT = 101;
 
 const created = z.record(z.string(), z.unknown());
 
-/** What was made, by the names of families. */
+/** The created resources, by family name. */
 export async function seed(databaseUrl: string): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const settings = { bootstrapApiKey: BENCH_KEY, encryptionKey: KEYRING, rateLimit: 0, rateLimitPerOwner: 0 };
   const api = await startApi({ databaseUrl, port: 0, ...settings });
@@ -27,7 +27,7 @@ export async function seed(databaseUrl: string): Promise<ReadonlyMap<string, rea
     let n = 0;
     for (const family of FAMILIES) {
       const made: Sample[] = [];
-      // A page of what lives in another resource is of one such resource.
+      // A page of nested resources has a single parent.
       const parent = FAMILIES.find(({ name }) => name === family.parent?.of.name);
       const inside = parent ? { [parent.name]: (await createSample(post, parent, 'least', n++, values)).made } : {};
       while (made.length < COUNT) made.push(await createSample(post, family, 'full', n++, { ...values, ...inside }));

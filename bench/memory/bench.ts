@@ -1,4 +1,4 @@
-/** `npm run bench -- memory`: how much memory one API process holds under load, and whether that grows. */
+/** `npm run bench -- memory`: how much memory one API process uses under load, and whether it grows. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { slope } from './slope.ts';
 
 const MINUTES = 10;
 const EVERY_MS = 10_000;
-/** During this time, code is still being compiled and caches fill. */
+/** Code is still being compiled and caches fill during this time. */
 const SETTLING_MS = 60_000;
 
 const memory = z.object({ rss: z.number(), heapUsed: z.number(), external: z.number(), handles: z.number() });

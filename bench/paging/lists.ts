@@ -12,7 +12,7 @@ export interface List {
   family: Resource;
   path: string;
   key: string;
-  /** What the list is limited to. */
+  /** What limits the list. */
   only: Record<string, string>;
 }
 
@@ -20,7 +20,7 @@ export interface List {
 interface Owners {
   /** Owns about half of the credentials. */
   many: Owner;
-  /** Owns the oldest few. */
+  /** Owns the few oldest ones. */
   few: Owner;
   edge: string;
 }
@@ -30,7 +30,7 @@ interface Owner {
   key: string;
 }
 
-/** How many of the oldest rows belong to the owner of few. */
+/** How many of the oldest rows belong to the owner with few. */
 const FEW = 150;
 
 /** Where pages begin, by the number of the row before which they end; undefined: at the newest. */

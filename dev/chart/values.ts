@@ -1,6 +1,6 @@
 /**
- * The values of the chart, read from values.yaml with its comments: the one place from which their schema and the table
- * in the chart's README come.
+ * The values of the chart, read from values.yaml with its comments: the only source of their schema and of the
+ * table in the chart's README.
  */
 import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { z } from 'zod';
@@ -10,16 +10,16 @@ export type JsonSchema = z.output<typeof jsonSchema>;
 
 export interface Value {
   readonly path: readonly string[];
-  /** The text of the comment that starts with `--`; a leaf must have one. */
+  /** The text of the `--` comment, which a leaf must have. */
   readonly description: string | undefined;
-  /** What the comment with `@schema` adds to what the default says. */
+  /** What the `@schema` comment adds to the schema inferred from the default. */
   readonly schema: JsonSchema;
   readonly default: unknown;
-  /** The values in it; undefined if it is a leaf, like the empty map that users fill. */
+  /** The nested values; undefined for a leaf, such as an empty map that users fill. */
   readonly children: readonly Value[] | undefined;
 }
 
-/** @throws Error for a file that is no map, and for an `@schema` that is no JSON object */
+/** @throws Error if the file is not a map, or an `@schema` is not a JSON object */
 export function readValues(yaml: string): readonly Value[] {
   const { contents } = parseDocument(yaml);
   if (!isMap(contents)) throw new Error('values.yaml is not a map');
@@ -32,7 +32,7 @@ function valuesOf(map: YAMLMap, above: readonly string[]): Value[] {
     const path = [...above, String(key.value)];
     // The comment before the first key belongs to the map.
     const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? '';
-    // Flow style is for what users replace or extend as a whole, such as resources.
+    // Flow style marks values that users replace or extend as a whole, such as resources.
     const children = isMap(value) && !value.flow && value.items.length > 0 ? valuesOf(value, path) : undefined;
     const isPlain = isScalar(value) || value === null;
     const json: unknown = isPlain ? value?.value : JSON.parse(JSON.stringify(value));

@@ -12,7 +12,7 @@ export interface Program {
   readonly cwd: string;
 }
 
-/** @param folder an empty one; @throws ToolsUnavailable, or what the generator or the compiler says */
+/** @param folder an empty folder; @throws ToolsUnavailable, or an Error with the output of generator or compiler */
 type Generate = (folder: string, calls: readonly Call[]) => Promise<Program>;
 
 const COMPILE = {
@@ -26,7 +26,7 @@ const COMPILE = {
   outDir: 'out',
 };
 
-/** Says what a failed command printed. */
+/** The error of a failed command, with its output. */
 async function said(command: string, args: readonly string[], cwd: string): Promise<void> {
   await run(command, args, { cwd, maxBuffer: 2 ** 26 }).catch(({ message, stdout, stderr }) => {
     throw new Error(`${message}\n${stdout}\n${stderr}`.slice(0, 8_000));
@@ -75,7 +75,7 @@ export const GENERATORS: Readonly<Record<string, Generate>> = {
     ];
     await writeFile(join(folder, 'config.yml'), 'post_hooks: []\n');
     await said(join(tools, 'bin/openapi-python-client'), [...args, '--config', 'config.yml'], folder);
-    // Its own template does not pass: https://github.com/openapi-generators/openapi-python-client
+    // The code of its own template fails this check: https://github.com/openapi-generators/openapi-python-client
     const ours = ['-m', 'mypy', '-p', 'client.models', '-p', 'client.api', '--follow-imports=silent'];
     await said(python, ours, folder);
     await mkdir(join(folder, '.cache'));

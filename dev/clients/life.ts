@@ -1,5 +1,5 @@
 /**
- * One life of every family, as calls that a generated client makes: create, list, update, delete; and of each of its
+ * The life cycle of every family, as calls of a generated client: create, list, update, delete; and for each of its
  * modules: replace, get, delete.
  */
 import { z } from 'zod';
@@ -14,7 +14,7 @@ import { LEAST_OF_MODULES, MODULES } from '../fixtures/spellings.ts';
 
 export interface Call {
   readonly method: 'POST' | 'GET' | 'PATCH' | 'PUT' | 'DELETE';
-  /** As in the document. */
+  /** As in the OpenAPI document. */
   readonly path: string;
   readonly operationId: string;
   readonly tag: string;
@@ -59,7 +59,7 @@ function lifeOf(family: Resource, index: number, values: object): Call[] {
   const needed = neededBy(family, { ...samples.full, modules: modules.map(({ least }) => least) });
   const name = (of: Resource) => `${of.name}_${index}`;
   for (const other of needed) {
-    // Stays a placeholder, of the result that this family made for itself.
+    // Remains a placeholder, for this family's own result.
     known[other.name] = { id: `{${name(other)}.id}`, domain: `{${name(other)}.domain}` };
   }
   const paramsOf = (of: Resource): Record<string, string> =>

@@ -1,4 +1,4 @@
-/** One generated client at work: generated, compiled, and run against an API. */
+/** Generates and compiles a client, and runs it against an API. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { GENERATORS } from './generated.ts';
 import { livesOfAllFamilies } from './life.ts';
 import { run } from './tools.ts';
 
-/** @throws ToolsUnavailable; Error with what the generator, the compiler or the client says */
+/** @throws ToolsUnavailable; Error with the output of the generator, the compiler or the client */
 export async function playClient(name: string, api: { url: string; key: string }): Promise<void> {
   const generate = GENERATORS[name];
   if (!generate) throw new Error(`there is no generator ${name}`);

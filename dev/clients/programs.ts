@@ -1,4 +1,4 @@
-/** Programs in TypeScript that make calls with a generated client, which their compiler holds against its types. */
+/** TypeScript programs that make calls with a generated client; the compiler checks the calls against its types. */
 import type { Call } from './life.ts';
 
 /** A value as an expression: placeholders of earlier results become members of variables. */

@@ -1,4 +1,4 @@
-/** The generators of clients, in folders of their own outside the checkout, installed on first use from locked versions. */
+/** The client generators, each in its own folder outside the checkout, installed on first use with locked versions. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { cacheRoot } from '../control-plane/binaries.ts';
 
 const HERE = import.meta.dirname;
 const LONGEST_MS = 300_000;
-/** The least version that openapi-python-client supports. */
+/** The oldest version that openapi-python-client supports. */
 const LEAST_PYTHON = '3.11';
 
 export const run = promisify(execFile);

@@ -1,4 +1,4 @@
-/** Certificates and keys that rows name as `{pem.ca}` and so on; made anew, so that none expires. */
+/** Certificates and keys that rows name as `{pem.ca}` and so on; generated on each run, so that none expires. */
 import { createPrivateKey } from 'node:crypto';
 import { KeyUsageFlags, makeCertificate } from '../fixtures/x509.ts';
 

@@ -27,7 +27,7 @@ import {
   TIMESTAMP,
 } from './row.ts';
 
-/** A family as its rows speak of it. */
+/** A family in the words of its rows. */
 interface Subject {
   readonly family: Resource;
   /** As in a sentence: `an IP policy`. */
@@ -38,7 +38,7 @@ interface Subject {
   /** Address of the resource that is created as `made`. */
   readonly address: string;
   readonly least: Body;
-  /** What the path and the least body refer to. */
+  /** The resources that the path and the least body refer to. */
   readonly given: Readonly<Record<string, Step>>;
   /** The same, and the resource with the least body, as `made`. */
   readonly made: Readonly<Record<string, Step>>;
@@ -53,7 +53,7 @@ function subjectOf(family: Resource): Subject {
   return { family, one: withArticle(name), many: words(table), path, address: `${path}/{made.id}`, least, given, made };
 }
 
-/** The requests that come before one with this body. */
+/** The requests that must precede one with this body. */
 const givenFor = (family: Resource, body: Body) =>
   Object.fromEntries(neededBy(family, body).map((other) => [other.name, post(listPath(other), other.samples.least)]));
 
@@ -63,7 +63,7 @@ export function conventions(family: Resource): Row[] {
   return [...rules, defaults, numbers, texts, references, wholeBody].flatMap((rowsOf) => rowsOf(subject));
 }
 
-/** Creating, listing, reading, changing and deleting, and what is refused alike everywhere. */
+/** Creating, listing, reading, changing and deleting, and what every family refuses. */
 function operations({ family, one, many, path, address, least, given, made }: Subject): Row[] {
   const { prefix, collection, samples } = family;
   const { change } = samples;
@@ -106,7 +106,7 @@ function operations({ family, one, many, path, address, least, given, made }: Su
       later: [[get(address), ok({ ...shown, ...change })]],
     },
     {
-      rule: `What is read of ${one} may be sent back in an update, which then changes nothing`,
+      rule: `Sending ${one} back as it was read is a valid update, and changes nothing`,
       given: { ...made, read: get(address) },
       ask: patch(address, '{read}'),
       answer: { ...ok({ ...shown, created_at: '{made.created_at}' }), headers: { etag: '"1"' } },
@@ -141,7 +141,7 @@ function operations({ family, one, many, path, address, least, given, made }: Su
   ];
 }
 
-/** Whom resources with an owner belong to. */
+/** Who owns a resource. */
 function ownership({ family, one, many, path, least }: Subject): Row[] {
   if (family.access !== 'owner') return [];
   const make = (owner_id: unknown, as: 'admin' | 'user' | 'bot' = 'admin') =>
@@ -189,7 +189,7 @@ const requiredFields = ({ family, one, path, least, given }: Subject): Row[] =>
     answer: invalid({ [`/${name}`]: /./ }),
   }));
 
-/** Fields that a create sets for good. */
+/** Fields that cannot change after the create. */
 const immutableFields = ({ family, one, address, made }: Subject): Row[] =>
   fieldsOf(family, ({ onCreate, onUpdate }) => onCreate !== 'derived' && !onUpdate).map(([name, field]) => {
     const shown = field.as ?? name;
@@ -216,10 +216,10 @@ function derivedFields({ family, one, path, address, least, made }: Subject): Ro
   ];
 }
 
-/** Tokens and secrets that only the response to the create shows. */
+/** Tokens and secrets shown only in the response to the create. */
 const oneTimeFields = ({ family, one, path, address, least, made }: Subject): Row[] =>
   fieldsOf(family, (field) => field.storage === 'none' && isShown(field)).map(([name]) => ({
-    rule: `The "${name}" of ${one} is shown when it is created, and never again; each has another`,
+    rule: `The "${name}" of ${one} is shown only when it is created; no two are the same`,
     given: made,
     ask: get(address),
     answer: ok({ id: '{made.id}', [name]: null }),
@@ -230,7 +230,7 @@ const oneTimeFields = ({ family, one, path, address, least, made }: Subject): Ro
     ],
   }));
 
-/** What only one may have; a second one is told who has it, on create and on update. */
+/** Unique fields: on create and on update, the error names the resource that has the value. */
 const uniqueFields = ({ family, one, path, least, given, made }: Subject): Row[] =>
   fieldsOf(family, ({ unique }) => unique !== undefined).flatMap(([name, { onUpdate }]) => {
     const taken = refused('CONFLICT', { [`/${name}`]: 'is already used by {made.id}', id: '{made.id}' });
@@ -249,7 +249,7 @@ const uniqueFields = ({ family, one, path, least, given, made }: Subject): Row[]
     return onUpdate ? [onCreate, onChange] : [onCreate];
   });
 
-/** What a field is when a request leaves it out, and again when an update sets it to null. */
+/** A field's default, when a create omits it and when an update sets it to null. */
 function defaults({ family, one, path, address, least, given }: Subject): Row[] {
   const { full, change } = family.samples;
   const hasDefault = ({ input, onCreate, onUpdate, initial, as, show }: Field) =>
@@ -337,7 +337,7 @@ export function longest(limit: number, unit: 'bytes' | 'characters'): string {
 const references = (subject: Subject): Row[] =>
   fieldsOf(subject.family, ({ refersTo }) => refersTo !== undefined).flatMap(([name, field]) => [
     ...existing(subject, name, field),
-    // What only an update sets depends on the type of the other resource.
+    // A field that only an update sets depends on the type of the other resource.
     ...(field.onCreate === 'derived' ? [] : referring(subject, name, field)),
     ...(Array.isArray(field.initial) ? listed(subject, name, field) : []),
   ]);
@@ -361,7 +361,7 @@ function existing({ one, path, address, least, made }: Subject, name: string, fi
   ];
 }
 
-/** How a reference shows, and that it keeps the other resource from being deleted. */
+/** How a reference is shown, and that it prevents the deletion of the other resource. */
 function referring({ family, one, path, address, least, given }: Subject, name: string, field: Field): Row[] {
   const { as, initial, onUpdate, onCreate } = field;
   return FAMILIES.filter(({ name: other }) => field.refersTo?.some((target) => target.name === other)).flatMap(
@@ -395,7 +395,7 @@ function referring({ family, one, path, address, least, given }: Subject, name: 
   );
 }
 
-/** Lists of ids keep their order, name each once, and have a limit. */
+/** Lists of ids keep their order, have no duplicates, and have a limit. */
 function listed({ family, one, path, address, least, given, made }: Subject, name: string, field: Field): Row[] {
   const target = FAMILIES.find((each) => each.name === field.refersTo?.[0]?.name);
   const { maxItems = 0 } = z.object({ maxItems: z.number() }).parse(z.toJSONSchema(withoutNone(field.input)));
@@ -415,7 +415,7 @@ function listed({ family, one, path, address, least, given, made }: Subject, nam
       later: [[patch(address, { [name]: [] }), ok({ [field.as ?? name]: [] })]],
     },
     {
-      rule: `The "${name}" of ${one} are at most ${maxItems}, each once`,
+      rule: `The "${name}" of ${one} are at most ${maxItems}, without duplicates`,
       given: { ...made, ...givenFor(family, { [name]: [`{${target.name}.id}`] }) },
       ask: patch(address, { [name]: [`{${target.name}.id}`, `{${target.name}.id}`] }),
       answer: invalid({ [`/${name}/1`]: 'is already at index 0' }),
@@ -424,7 +424,7 @@ function listed({ family, one, path, address, least, given, made }: Subject, nam
   ];
 }
 
-/** Every field that a create may carry, as it is shown. */
+/** Every field that a create may contain, as it is shown. */
 function wholeBody({ family, one, path }: Subject): Row[] {
   const { full } = family.samples;
   const shown = fieldsOf(family, (field) => isShown(field) && field.onCreate !== 'derived').flatMap(([name, field]) => {
@@ -433,7 +433,7 @@ function wholeBody({ family, one, path }: Subject): Row[] {
     const refs = idsOf(field.as ? value : null).map((id) => ({ id }));
     return [[field.as ?? name, field.as ? (Array.isArray(value) ? refs : refs[0]) : value] as const];
   });
-  // What shows in another form than it is sent in has rows of its own.
+  // Fields that are shown in a different form have their own rows.
   const asSent = shown.filter(([name]) => family.fields[name]?.show === undefined);
   return [
     {

@@ -1,4 +1,4 @@
-/** The rows that every module has: settings that hang on an edge or a route, without an id of their own. */
+/** The rows that every module has: settings of an edge or a route, without an id of their own. */
 import { capital } from './conventions.ts';
 import { del, get, invalid, noContent, ok, put, type Row, refused, type Step } from './row.ts';
 
@@ -7,22 +7,22 @@ export interface ModuleFamily {
   readonly one: string;
   /** Last segment of its path. */
   readonly name: string;
-  /** Path of what it hangs on; `given` makes that. */
+  /** Path of its edge or route, which `given` creates. */
   readonly owner: string;
   readonly given: Readonly<Record<string, Step>>;
   /** The path of an owner that does not exist. */
   readonly nobody: string;
-  /** The least that a PUT needs, and how that shows, with every default. */
+  /** The smallest valid PUT, and how it is shown, with every default. */
   readonly least: Readonly<Record<string, unknown>>;
   readonly shown: Readonly<Record<string, unknown>>;
-  /** Other settings for all fields, and how they show. */
+  /** Other settings for all fields, and how they are shown. */
   readonly other: Readonly<Record<string, unknown>>;
   readonly otherShown: Readonly<Record<string, unknown>>;
-  /** The fields of `least` that may not be left out. */
+  /** The required fields of `least`. */
   readonly required: readonly string[];
 }
 
-/** Replacing and reading, and what is refused alike everywhere. */
+/** Replacing and reading, and what every module refuses. */
 export function moduleConventions(family: ModuleFamily): Row[] {
   const { one, name, owner, given, nobody, least, shown, other, otherShown, required } = family;
   const address = `${owner}/${name}`;
@@ -91,7 +91,7 @@ export function moduleConventions(family: ModuleFamily): Row[] {
       later: [[put(address, { ...least, id: 'nonsense' }), invalid({ '/id': /in the path/ })]],
     },
     {
-      rule: `What is read of ${one} may be put back, which then changes nothing`,
+      rule: `A PUT of ${one} as it was read is valid, and changes nothing`,
       given: { ...given, made: put(address, other), read: get(address) },
       ask: put(address, '{read}'),
       answer: { ...ok(otherShown), headers: { etag: '"2"' } },
@@ -112,7 +112,7 @@ export function moduleConventions(family: ModuleFamily): Row[] {
   ];
 }
 
-/** Deleting, which is of another section for one of them. */
+/** Deleting; for one module, these rows are in another section. */
 export function deletion({ one, name, owner, given, least }: ModuleFamily): Row {
   const address = `${owner}/${name}`;
   return {
@@ -128,5 +128,5 @@ export function deletion({ one, name, owner, given, least }: ModuleFamily): Row 
   };
 }
 
-/** What a PUT may leave out. */
+/** Fields that a PUT may omit. */
 const optional = ({ other, least }: ModuleFamily) => Object.keys(other).filter((name) => !(name in least));

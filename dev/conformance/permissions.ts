@@ -5,7 +5,7 @@ import { FAMILIES } from '../../src/resources/families.ts';
 export const CALLERS = ['admin', 'user', 'active bot', 'inactive bot', 'expired key', 'no key'] as const;
 export type CallerKind = (typeof CALLERS)[number];
 
-/** `own`: with what is theirs; what is another's is 404 and in no list. A status: refused with it. */
+/** `own`: on the caller's own resources; others are 404 and in no list. A status: refused with it. */
 export type Verdict = 'yes' | 'own' | 401 | 403;
 
 export type Permission = Readonly<Record<CallerKind, Verdict>>;

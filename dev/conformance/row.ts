@@ -1,6 +1,6 @@
 /**
  * The rows of the conformance table: plain data, so that they can be printed as well as played. A text may have
- * placeholders, which stand for what earlier steps answered (`{policy.id}`) or for what world.ts offers (`{unique}`).
+ * placeholders for values from earlier responses (`{policy.id}`) or from world.ts (`{unique}`).
  */
 import type { ErrorCode } from '../../src/resources/definition/errors.ts';
 import { ERROR_STATUS } from '../../src/resources/definition/errors.ts';
@@ -14,22 +14,22 @@ export interface Step {
   readonly method: Method;
   /** With its query. */
   readonly path: string;
-  /** A text is sent as it is, everything else as JSON. */
+  /** A string is sent as it is, everything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: `admin`. */
   readonly as?: Role;
 }
 
-/** What must come back. */
+/** The expected response. */
 export interface Expected {
   readonly status: number;
   /**
-   * What the body must have; it may have more, but only what the OpenAPI document knows. Lists must have the same length. A
-   * regular expression stands for a text that it matches; `undefined`, for a member that must not be there.
+   * What the body must contain. It may contain more, but only members in the OpenAPI document. Lists must have the same
+   * length. A regular expression stands for any text that it matches, `undefined` for a member that must be absent.
    */
   readonly body?: unknown;
-  /** By name in lower case; `undefined` for a header that must not be there. */
+  /** By name in lower case; `undefined` for a header that must be absent. */
   readonly headers?: Readonly<Record<string, string | RegExp | undefined>>;
 }
 
@@ -44,14 +44,14 @@ export interface Row {
   readonly given?: Readonly<Record<string, Step>>;
   readonly ask: Step;
   readonly answer: Expected;
-  /** What can be seen afterwards. */
+  /** Requests that check the effect afterwards. */
   readonly later?: readonly (readonly [Step, Expected])[];
 }
 
 export interface Section {
   /** Heading of the contract's section, or `Extension: …` for what the contract only refers to or leaves open. */
   readonly title: string;
-  /** The family that it is about: its rows begin with those that follow from the definition (conventions.ts). */
+  /** The family it covers. Its rows start with those derived from the definition (conventions.ts). */
   readonly family?: Resource;
   readonly rows: readonly Row[];
 }
@@ -76,7 +76,7 @@ export const ok = (body?: unknown): Expected => ({ status: 200, body });
 export const created = (body?: unknown): Expected => ({ status: 201, body });
 export const noContent: Expected = { status: 204 };
 
-/** What the message of each code says. witness.ts checks that it names what the details name. */
+/** The message of each code. witness.ts checks that it names what the details name. */
 const SAID: Readonly<Record<ErrorCode, RegExp>> = {
   INVALID_REQUEST: /^.+: ./,
   UNAUTHENTICATED: /API key|Authorization header/,
@@ -112,7 +112,7 @@ export const idOf = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-7][0-9
 /** Another resource, at this path. */
 export const refTo = (path: string, name: string) => ({ id: `{${name}.id}`, uri: `{base}${path}/{${name}.id}` });
 
-/** A text that is not this one. */
+/** Any text but this one. */
 export const not = (text: string): RegExp => new RegExp(`^(?!${text}$)`);
 
 /** The end of an id that no resource has. */

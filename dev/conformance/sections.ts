@@ -74,7 +74,7 @@ const OWN: readonly Section[] = [
   limits,
 ];
 
-/** A family without rows of its own has those of every family. */
+/** A family without its own rows still has those of every family. */
 const PLAIN: readonly Section[] = FAMILIES.filter((each) => OWN.every(({ family }) => family !== each)).map(
   (family) => ({
     title: family.extension ? `Extension: ${words(family.table)}` : words(family.table),

@@ -1,4 +1,4 @@
-/** The rows that the two modules for signing in share. */
+/** The rows that both sign-in modules share. */
 import type { ModuleFamily } from './module-conventions.ts';
 import { invalid, ok, post, put, type Row, refused } from './row.ts';
 
@@ -37,7 +37,7 @@ export function sessionRows({ name, owner, given, least }: ModuleFamily, duratio
   const take = (sent: object) => put(address, { ...least, ...sent });
   return [
     {
-      rule: `${module} applies to OPTIONS requests too, unless they are let through`,
+      rule: `${module} also applies to OPTIONS requests, unless they are let through`,
       given,
       ask: take({}),
       answer: ok({ options_passthrough: false }),

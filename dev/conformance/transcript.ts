@@ -1,8 +1,8 @@
-/** A row of the conformance table as a reader would note it down: the requests, and under each what came back. */
+/** A conformance row as readable text: the requests, each followed by its response. */
 import { layout, type Shape } from '../layout.ts';
 import { type Expected, type Row, type Step, TIMESTAMP } from './row.ts';
 
-/** What a code block on GitHub has room for without scrolling. */
+/** The width of a code block on GitHub without scrolling. */
 const WIDTH = 100;
 
 export function transcript({ settings = {}, given = {}, ask, answer: first, later = [] }: Row): string {
@@ -31,7 +31,7 @@ const namesOf = (names: readonly string[]) =>
   names.length <= 3 ? names.join(', ') : `${names.slice(0, 2).join(', ')}, … ${names.at(-1)}`;
 
 function request({ method, path, body, headers = {}, as = 'admin' }: Step, label = ''): string {
-  // A key in the request says who asks.
+  // A key in the request identifies the caller.
   const who = as === 'admin' || 'authorization' in headers ? '' : `${as}: `;
   const values = Object.entries(headers).map(([name, value]): [string, string] => [name, short(value)]);
   return message(`${label}${who}${method} ${path}`, values, body === undefined ? undefined : shapeOf(body));
@@ -57,14 +57,14 @@ function message(start: string, headers: readonly (readonly [string, string])[],
   return lines.join('\n');
 }
 
-/** An error's code and what it names; the rest of its body is the same everywhere. */
+/** An error's code and details; the rest of its body is always the same. */
 function errorOf(body: unknown): { code: string; details: Shape | undefined } | undefined {
   if (body === null || typeof body !== 'object' || !('error_code' in body) || !('details' in body)) return undefined;
   const details = shapeOf(body.details);
   return { code: String(body.error_code), details: layout(details, { width: WIDTH }) === '{}' ? undefined : details };
 }
 
-/** Not quite JSON: long texts are cut, patterns and the absence of a member are shown as such. */
+/** Not quite JSON: long texts are cut, and patterns and absent members have their own notation. */
 function shapeOf(value: unknown): Shape {
   if (Array.isArray(value)) {
     return { brackets: '[]', members: some(value, 3).map((one) => ({ label: '', value: one })) };
@@ -85,7 +85,7 @@ function leaf(value: unknown): string {
   return JSON.stringify(typeof value === 'string' ? short(value) : value);
 }
 
-/** More than any of our resources has. */
+/** More members than any of our resources has. */
 const MOST_MEMBERS = 18;
 
 /** All of them, or the first of too many. */

@@ -143,7 +143,7 @@ async function download(
   const groups = Map.groupBy(names, (name) => publication(name, platform));
   for (const [from, together] of groups) {
     if (from === undefined) {
-      for (const name of together) failed.set(name, `nobody publishes it for ${platform.os} ${platform.arch}`);
+      for (const name of together) failed.set(name, `not published for ${platform.os} ${platform.arch}`);
       continue;
     }
     const progress = trackProgress(report, 'download', together);

@@ -81,7 +81,7 @@ function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 }
 
-/** A day of slack for clocks that differ (a virtual machine's after a pause, say). */
+/** A day of slack for clock skew, such as that of a virtual machine after a pause. */
 function validity(): { notBefore: Date; notAfter: Date } {
   return { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + 7 * DAY_MS) };
 }

@@ -57,7 +57,7 @@ export function apiServerArgs(
     `--secure-port=${ports.apiServer}`,
     // Otherwise read from the routing table, which fails on a machine without a network.
     '--advertise-address=127.0.0.1',
-    // Nobody uses the Service `kubernetes` to reach this server, and endpoints may not be on loopback.
+    // The Service `kubernetes` is not used to reach this server, and endpoints may not be on loopback.
     '--endpoint-reconciler-type=none',
     `--tls-cert-file=${files.serverCertificate}`,
     `--tls-private-key-file=${files.serverKey}`,
@@ -79,8 +79,8 @@ export function apiServerArgs(
 }
 
 /**
- * The controllers that a namespace and an operator need. Not all: each keeps watches and caches in the server for kinds
- * that no test uses, and there are no nodes to schedule anything on.
+ * The controllers that a namespace and an operator need. The others would keep watches and caches
+ * in the server for kinds that no test uses, and there are no nodes to schedule anything on.
  */
 const CONTROLLERS = [
   'garbage-collector-controller',

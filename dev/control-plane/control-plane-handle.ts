@@ -1,4 +1,4 @@
-/** A control plane that runs: what may be done with it. */
+/** The handle of a running control plane. */
 import type { ProcessStats } from '../processes/stats.ts';
 
 export interface ControlPlane {

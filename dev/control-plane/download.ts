@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
-/** Short, since on a closed network everyone waits for it before a build starts. */
+/** Short, since on a closed network it delays every build. */
 const CONNECT_TIMEOUT_MS = 1500;
 /** Includes the DNS lookup, which has no timeout of its own. */
 const FIRST_ANSWER_TIMEOUT_MS = 8000;
@@ -17,7 +17,7 @@ export class DownloadFailed extends Error {
   override readonly name = 'DownloadFailed';
 }
 
-/** The download differs from what was published. It is not used, and the download is not retried. */
+/** The download does not match the published checksum. It is neither used nor retried. */
 export class ChecksumMismatch extends Error {
   override readonly name = 'ChecksumMismatch';
 }

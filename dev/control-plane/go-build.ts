@@ -43,7 +43,7 @@ function promtool(): Recipe {
     // Its Go module has not reached 1.0: release 3.16.0 is module version 0.316.0.
     package: `github.com/prometheus/prometheus/cmd/promtool@v0.${major}${minor.padStart(2, '0')}.${patch}`,
     variables: { 'github.com/prometheus/common/version.Version': PROMETHEUS_VERSION },
-    // Without the clients of every cloud, most of what there is to compile.
+    // Leaves out the clients of all clouds, which are most of the code to compile.
     tags: 'remove_all_sd',
   };
 }
@@ -113,7 +113,7 @@ async function go(args: string[], env: NodeJS.ProcessEnv, onPackage: (compiled: 
   // The user's GOFLAGS may set -mod or tags; GOWORK may point to another workspace.
   const closed = { CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off', ...env };
   const child = spawn('go', args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...closed } });
-  // From the start: it may end before its last lines have been read.
+  // Listen from the start: the process may exit before its last lines have been read.
   const ended = once(child, 'exit');
   const said: string[] = [];
   let compiled = 0;

@@ -2,8 +2,8 @@
  * Published binaries: etcd, kube-apiserver and kubectl in the archives that controller-tools makes for `envtest`,
  * kube-controller-manager (Linux only) with the Kubernetes release, helm and Prometheus with their own.
  *
- * Tested against a server on loopback with the same layout (`binaries.test.ts`); the real servers could not be reached
- * from where this was written.
+ * Tested only against a loopback server with the same layout (`binaries.test.ts`): the real servers were unreachable where
+ * this was written.
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
@@ -41,7 +41,7 @@ export interface FetchOptions {
 
 export type Publication = 'envtest' | 'kubernetes' | 'helm' | 'prometheus';
 
-/** The publication that contains a binary; undefined if nobody publishes it for this platform. */
+/** The publication that contains a binary; undefined if it is not published for this platform. */
 export function publication(name: BinaryName, { os }: Platform): Publication | undefined {
   if (name === 'etcd' || name === 'kube-apiserver' || name === 'kubectl') return 'envtest';
   if (name === 'kube-controller-manager') return os === 'linux' ? 'kubernetes' : undefined;
@@ -94,7 +94,7 @@ const EnvtestIndex = z.object({
 
 /** Not every patch release of Kubernetes has an archive: the newest of the minor version will do. */
 async function findEnvtest({ platform, sources }: FetchOptions): Promise<Archive> {
-  // Read all scalars as text: a checksum may look like a number. What is no YAML is no index either.
+  // Read all scalars as text: a checksum may look like a number. Text that is not YAML is not an index either.
   const index = parseDocument(await fetchText(sources.envtestIndex), { schema: 'failsafe' });
   const parsed = EnvtestIndex.safeParse(index.errors.length > 0 ? undefined : index.toJS());
   if (!parsed.success) throw new DownloadFailed(`${sources.envtestIndex}: is not the expected index`);
@@ -113,7 +113,7 @@ async function findHelm({ platform, sources }: FetchOptions): Promise<Archive> {
   return { url, checksum: parseChecksum('sha256', await fetchText(`${url}.sha256sum`)) };
 }
 
-/** Its checksums are in one file, of all platforms. */
+/** One file has the checksums of all platforms. */
 async function findPrometheus({ platform, sources }: FetchOptions): Promise<Archive> {
   const release = `${sources.prometheus}/v${PROMETHEUS_VERSION}`;
   const file = `prometheus-${PROMETHEUS_VERSION}.${platform.os}-${platform.arch}.tar.gz`;

@@ -3,7 +3,7 @@ import { Client, escapeIdentifier } from 'pg';
 
 /**
  * Creates a database and returns its URL.
- * @param options.template the database to copy; nobody may be connected to it.
+ * @param options.template the database to copy, which must have no open connections.
  */
 export async function createDatabase(
   server: string,
@@ -15,7 +15,7 @@ export async function createDatabase(
   return databaseUrl(server, name);
 }
 
-/** Drops a database, even if somebody is connected to it. It need not exist. */
+/** Drops a database, even with open connections. It need not exist. */
 export async function dropDatabase(server: string, name: string): Promise<void> {
   await query(server, `DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`);
 }
@@ -51,7 +51,7 @@ async function query(server: string, sql: string): Promise<void> {
   await withClient(server, (client) => client.query(sql));
 }
 
-/** On the database `postgres`, which nobody copies or drops. */
+/** Runs on the database `postgres`, which is never copied or dropped. */
 async function withClient<T>(server: string, action: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: databaseUrl(server, 'postgres'), connectionTimeoutMillis: 5000 });
   await client.connect();

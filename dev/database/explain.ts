@@ -20,7 +20,7 @@ export async function statementsOf(work: (db: Executor) => Promise<unknown>): Pr
 }
 
 export interface ExplainOptions {
-  /** `generic`: for any parameters, which is what Postgres may keep after a few executions; `custom`: for these. */
+  /** `generic`: for any parameters, which Postgres may keep after a few executions; `custom`: for these. */
   plan: 'generic' | 'custom';
   /** Executes the statement and counts what it reads. */
   analyze?: boolean;

@@ -41,7 +41,7 @@ export async function fillShared(query: Query, count: number): Promise<void> {
   });
 }
 
-/** By name; none may read more of its table than it needs. */
+/** The statements by name. None may read more of its table than it needs. */
 export async function hotStatements(): Promise<Record<string, Statement>> {
   const from = { referrer: { name: 'endpoint_configuration' }, referrerId: OWN, field: 'ip_policy_ids' };
   const pointer = { id: idOfRow('x', 7), at: '/ip_policy_ids/0', to: [{ ...ipPolicy, prefix: 'x' }] };

@@ -57,7 +57,7 @@ export async function startPostgres(
       return processStats(running ? [{ name: 'postgres', pid: running.pid }] : []);
     },
     stop: async () => {
-      // A paused one would not react; it would be waited for.
+      // A paused server would not react, and the stop would hang.
       await resume();
       await server.stop();
     },

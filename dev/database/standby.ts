@@ -10,7 +10,7 @@ import { type Location, run } from '../../src/postgres/binaries.ts';
 import { waitFor } from '../processes/wait.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 
-/** Starts a standby of a running server, and returns when it streams. */
+/** Starts a standby of a running server; returns when it is streaming. */
 export async function startStandby(primary: Postgres): Promise<Postgres> {
   const standby = await startPostgres({ fill: (location) => copy(primary, location) });
   const streams = "select from pg_stat_replication where state = 'streaming'";
@@ -18,7 +18,7 @@ export async function startStandby(primary: Postgres): Promise<Postgres> {
   return standby;
 }
 
-/** From now on a commit is answered only when a standby has it, too. */
+/** Makes each commit wait until a standby has it. */
 export async function replicateSynchronously(primary: Postgres): Promise<void> {
   await ask(primary, "alter system set synchronous_standby_names = '*'");
   await ask(primary, 'select pg_reload_conf()');
@@ -26,7 +26,7 @@ export async function replicateSynchronously(primary: Postgres): Promise<void> {
   await waitFor('the replication to be synchronous', async () => (await ask(primary, isSync)).length > 0);
 }
 
-/** Returns when the standby takes writes. */
+/** Returns when the standby accepts writes. */
 export async function promote(standby: Postgres): Promise<void> {
   await ask(standby, 'select pg_promote(true, 60)');
 }
@@ -45,7 +45,7 @@ async function withClient<T>(server: Postgres, action: (client: Client) => Promi
   }
 }
 
-/** Of the running server alone; the log of changes comes by streaming. */
+/** Files of the running server that the copy omits. The write-ahead log arrives by streaming. */
 const LEFT_OUT = new Set(['pg_wal', 'postmaster.pid', 'postmaster.opts', 'server.log', 'standby.signal']);
 
 const stopped = z.object({ labelfile: z.string() });
@@ -56,7 +56,7 @@ async function copy(primary: Postgres, { dataDir, identity }: Location): Promise
     await client.query("select pg_backup_start('standby', true)");
     const filter = (path: string) => dirname(path) !== primary.dataDir || !LEFT_OUT.has(basename(path));
     await cp(primary.dataDir, dataDir, { recursive: true, filter });
-    // In the same session: the server ends a backup whose session is gone.
+    // Must run in the same session: the server aborts a backup when its session ends.
     const { rows } = await client.query('select labelfile from pg_backup_stop(false)');
     await writeFile(join(dataDir, 'backup_label'), stopped.parse(rows[0]).labelfile);
   });

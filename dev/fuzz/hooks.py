@@ -1,4 +1,4 @@
-"""Requests that fit the OpenAPI document are refused only for what such a document cannot say."""
+"""Requests that fit the OpenAPI document are refused only for reasons that such a document cannot express."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import re
 import schemathesis
 
 KEY = os.environ["FUZZ_API_KEY"]
-# The key of this run and its owner: without them there would be nothing but 401.
+# The key of this run and its owner: without them every response would be a 401.
 KEPT = os.environ["FUZZ_KEPT_IDS"].split(",")
 
 
@@ -27,12 +27,12 @@ def the_key_of_this_run_is_valid(ctx, response, case):
 BEYOND_SCHEMAS = [
     re.compile(reason)
     for reason in [
-        # What is in the database, or in this installation.
+        # The contents of the database, or the settings of this installation.
         r" does not exist$",
         r"^is not covered by a reserved domain",
         r"^must be \".*\", the only authority available",
         r"is not an event type; the most similar ones are ",
-        # Members that do not go together.
+        # Members that exclude each other.
         r"^cannot be combined with a certificate",
         r"^applies only to private_key_type ecdsa",
         r"^is required with a client_",
@@ -43,7 +43,7 @@ BEYOND_SCHEMAS = [
         r"^must be empty: a response with status \d+ has no content",
         r"^is already (at index|in )",
         r"^is the same header as ",
-        # Lengths in UTF-8, and what PostgreSQL does not keep.
+        # Lengths in UTF-8, and characters that PostgreSQL cannot store.
         r"bytes of UTF-8",
         r"^must have at most \d+ bytes in all",
         r"^must not contain a NUL character",
@@ -59,7 +59,7 @@ BEYOND_SCHEMAS = [
         r"^has bits set beyond /\d+; did you mean ",
         r"^prefix length must be from 0 to ",
         r"^must be an https URL$",
-        # Keys and certificates, which can only be read.
+        # Keys and certificates, which must be parsed.
         r"^is not PEM: ",
         r"^has text outside its PEM blocks",
         r"^must be \"whsec_\" followed by 24 to 64 bytes in base64",

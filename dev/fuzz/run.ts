@@ -24,13 +24,13 @@ export interface FuzzTarget {
 
 export interface FuzzCaller {
   key: string;
-  /** What later requests need: keys and their owners, without which everything is 401, and the domain. */
+  /** What later requests need: keys and their owners (otherwise everything is 401), and the domain. */
   keptIds: string[];
 }
 
 /**
- * Tokens by their form, since only schemathesis sees those that it creates; the rest by their prefixes. The label of a PEM
- * block by itself is no secret: the reason of a 400 names it.
+ * Tokens are recognized by their form, since only schemathesis sees the ones it creates; other secrets by their prefixes. The
+ * label of a PEM block alone is not a secret: the reason of a 400 names it.
  */
 const SECRET = /tnl_(?:ak|cr)_[0-9A-Za-z]{43}|tnl_ak_of_the_fuzz_test|whsec_[A-Za-z0-9+/]{32}|PRIVATE KEY-----/;
 
@@ -60,7 +60,7 @@ export async function startTarget(databaseUrl: string): Promise<FuzzTarget> {
     const [adminKey] = (await client.apiKeys.page()).items;
     const user = await client.users.create({ name: 'fuzz' });
     const userKey = await client.apiKeys.create({ owner_id: user.id });
-    // No generator finds these by itself: certificates, and a domain that covers the hostports of the examples.
+    // A generator cannot invent these: certificates, and a domain that covers the hostports of the examples.
     const { pem, keyPem } = await makeCertificate({ subject: 'CN=www.example.com' });
     await client.tlsCertificates.create({ certificate_pem: pem, private_key_pem: keyPem });
     const domain = await client.reservedDomains.create({ domain: '*.example.com' });

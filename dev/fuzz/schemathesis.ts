@@ -8,7 +8,7 @@ import { withLock } from '../../src/postgres/lock.ts';
 import { cacheRoot } from '../control-plane/binaries.ts';
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
-/** The least version that schemathesis supports. */
+/** The oldest version that schemathesis supports. */
 const LEAST_PYTHON = '3.11';
 const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
 

@@ -1,9 +1,9 @@
-/** Which lines of the source have changed since a commit, in the working tree too. */
+/** Which lines of the source have changed since a commit, including the working tree. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Of lines, counted from 1. */
+/** A range of lines, counted from 1. */
 export interface Span {
   readonly first: number;
   readonly last: number;
@@ -12,7 +12,7 @@ export interface Span {
 const FILE = /^\+\+\+ b\/(.+)$/gm;
 const HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@/gm;
 
-/** By file, what a diff without context (`-U0`) adds; where it only removes lines, the two lines around the gap. */
+/** The lines that a diff without context (`-U0`) adds, by file. For a pure removal, the two lines around the gap. */
 export function changedSpans(diff: string): Map<string, Span[]> {
   const starts = [...diff.matchAll(FILE)];
   return new Map(
@@ -27,7 +27,7 @@ export function changedSpans(diff: string): Map<string, Span[]> {
   );
 }
 
-/** @param base by default where the branch left `main`, or the commit before the newest one */
+/** @param base default: where the branch left `main`, or the commit before the newest one */
 export function changedSince(root: string, base?: string): Map<string, Span[]> {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
   const head = git('rev-parse', 'HEAD').trim();

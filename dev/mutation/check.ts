@@ -1,7 +1,7 @@
 /**
- * Which mutants the type check or the type-aware lint rejects: no commit could contain them, so no test has to notice.
- * Each mutant becomes a file beside the original, so that one run checks all. So does the original itself, since a copy
- * may have errors that are not the mutant's.
+ * Finds the mutants that the type check or the type-aware lint rejects: they could not be committed, so no test has to
+ * notice them. Each mutant is written to a file beside the original, so that one run checks all. An unchanged copy is
+ * checked too, since a copy may have errors that are not the mutant's.
  */
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import type { Sandbox } from './sandbox.ts';
 
 type Place = Pick<Sandbox, 'root' | 'write'>;
 
-/** Of each error the path of the file, relative to the root, and the message, without its place in the file. */
+/** The path of the file (relative to the root) and the message of each error, without its position. */
 type Errors = readonly (readonly [path: string, error: string])[];
 
 export const rejectedByTypes = (place: Place, mutants: readonly Mutant[]) => rejected(place, mutants, typeErrors);
@@ -39,14 +39,14 @@ function run({ root }: Place, tool: string, ...args: string[]): string {
   return spawnSync(join(root, 'node_modules/.bin', tool), args, options).stdout;
 }
 
-/** All of the source: what one file adds to a type by `declare module` is used by files that do not import it. */
+/** Checks all of the source: a file's `declare module` affects files that do not import it. */
 function typeErrors(place: Place): Errors {
   const config = 'tsconfig.mutants.json';
   place.write(config, JSON.stringify({ extends: './tsconfig.json', include: ['src'] }));
   const output = run(place, 'tsc', '--noEmit', '--pretty', 'false', '-p', config);
   rmSync(join(place.root, config));
   const lines = output.matchAll(/^(?<path>\S+\.ts)\(\d+,\d+\): (?<error>error .*)$/gm);
-  // A message may name a type by the file that declares it.
+  // A message may name the file that declares a type.
   return [...lines].map(({ groups = {} }) => [String(groups.path), String(groups.error).replace(/\.mutant-\w+/g, '')]);
 }
 

@@ -1,18 +1,18 @@
-/** What a run of a test file has executed of the source. */
+/** The parts of the source that a test file has executed. */
 import { relative } from 'node:path';
 import { z } from 'zod';
 
-/** A column that is null is the end of the line. */
+/** A null column is the end of the line. */
 const Position = z.object({ line: z.number(), column: z.number().nullable() });
 const Range = z.object({ start: Position, end: Position });
 type Position = z.output<typeof Position>;
 type Range = z.output<typeof Range>;
 
-/** By file that was loaded: what of it was not executed. Lines count from 1, columns from 0. */
+/** The parts not executed, for each file that was loaded. Lines count from 1, columns from 0. */
 export const Coverage = z.record(z.string(), z.array(Range));
 export type Coverage = z.output<typeof Coverage>;
 
-/** Of Istanbul, as Vitest reports it. */
+/** Istanbul's coverage, as Vitest reports it. */
 const IstanbulFile = z.object({
   path: z.string(),
   statementMap: z.record(z.string(), Range),
@@ -29,7 +29,7 @@ export function coverageFrom(coverageMap: unknown, root: string): Coverage {
   return Object.fromEntries(Object.values(files).map((file) => [relative(root, file.path), notExecuted(file)]));
 }
 
-/** Of functions and statements: of the parts of an expression, the source map does not tell where they end. */
+/** Functions and statements only: the source map does not tell where parts of an expression end. */
 function notExecuted({ statementMap, s, fnMap, f }: z.output<typeof IstanbulFile>): Range[] {
   return [
     ...Object.entries(statementMap).flatMap(([id, range]) => (s[id] === 0 ? [range] : [])),
@@ -37,7 +37,7 @@ function notExecuted({ statementMap, s, fnMap, f }: z.output<typeof IstanbulFile
   ];
 }
 
-/** Whether a run with this coverage has executed what is at the offset of the file; true where that is not known. */
+/** Whether a run with this coverage has executed the code at this offset of the file; true if unknown. */
 export function isExecuted(coverage: Coverage, file: string, source: string, offset: number): boolean {
   const lines = source.slice(0, offset).split('\n');
   const at = { line: lines.length, column: lines.at(-1)?.length ?? 0 };

@@ -1,12 +1,12 @@
-/** What is changed in the source to see whether a test notices. */
+/** The changes made to the source to see whether a test notices. */
 import { child, isNode, parse, type SyntaxNode, walk } from './syntax.ts';
 
 export interface Mutation {
-  /** Offsets into the source of what is replaced. */
+  /** Offsets of the replaced text in the source. */
   readonly start: number;
   readonly end: number;
   readonly replacement: string;
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
   /** The lines before and after, without indentation: `a <= b → a < b`. */
   readonly text: string;
@@ -38,10 +38,10 @@ export function mutate(source: string, { start, end, replacement }: Change): str
   return source.slice(0, start) + replacement + source.slice(end);
 }
 
-/** Types have no effect when the program runs, except for the value that some of them are written around. */
+/** Types have no effect at run time, but these nodes contain a value. */
 const AROUND_A_VALUE = ['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression'];
 
-/** Types, imports, and what is only written to the log. */
+/** Types, imports, and code that only writes to the log. */
 function isLeftAlone(node: SyntaxNode): boolean {
   if (node.type.startsWith('TS')) return !AROUND_A_VALUE.includes(node.type);
   if (node.type === 'ImportDeclaration') return true;
@@ -108,13 +108,13 @@ function changesOf(node: SyntaxNode, parent: SyntaxNode | undefined, source: str
 }
 
 function literal(node: SyntaxNode, parent: SyntaxNode | undefined): string[] {
-  // The name of a member is no value.
+  // The name of a member is not a value.
   if (parent?.type === 'Property' && child(parent, 'key') === node) return [];
-  // Of a list of numbers (buckets of a histogram, for one), no single one decides anything.
+  // In a list of numbers, such as histogram buckets, no single one decides anything.
   if (parent?.type === 'ArrayExpression') return [];
   if (typeof node.value === 'boolean') return [String(!node.value)];
   if (typeof node.value !== 'number') return [];
-  // No test asserts a time: of a duration or a large limit, only the extremes make a difference.
+  // Tests do not assert times, so for a duration or a large limit only extreme values make a difference.
   if (node.value >= 1000) return ['0', String(node.value * 1000)];
   return node.value === 1 ? ['0', '2'] : [String(node.value + 1)];
 }
@@ -158,7 +158,7 @@ function members(object: SyntaxNode): SyntaxNode[] {
   return Array.isArray(object.properties) ? object.properties.filter(isNode) : [];
 }
 
-/** The member goes with the comma behind it. */
+/** Removes the member together with the comma after it. */
 function without(member: SyntaxNode, source: string): Change {
   const comma = /^\s*,/.exec(source.slice(member.end))?.[0].length ?? 0;
   return { start: member.start, end: member.end + comma, replacement: '' };

@@ -8,17 +8,17 @@ export type Imports = ReadonlyMap<string, readonly string[]>;
 
 const CHILD_PROCESS = 'node:child_process';
 const PROGRAM = 'src/main.ts';
-/** Starts the program for tests; those that start processes themselves are taken to start it, too. */
+/** Starts the program for tests. Tests that start processes themselves are assumed to start it as well. */
 const STARTER = 'dev/processes/program.ts';
 
-/** Tests of everything that the room does, which notice a lot in little time. */
+/** Tests of everything that the room does: they are quick and notice a lot. */
 const BROAD: Readonly<Record<string, readonly string[]>> = {
   'src/api': ['test/api/openapi/checked-in', 'test/conformance/conformance', 'test/api/settings', 'test/api/limits'],
   'src/resources': ['test/api/openapi/checked-in', 'test/operator/crds/checked-in', 'test/conformance/conformance'],
   'src/operator': ['test/operator/crds/checked-in'],
 };
 
-/** The test files that reach a source file, those that are most likely to notice first. */
+/** The test files that reach a source file, the likeliest to notice first. */
 export function testsThatReach(source: string, imports: Imports, isInTier: (test: string) => boolean): string[] {
   const importers = new Map<string, string[]>();
   for (const [file, imported] of imports) {
@@ -37,7 +37,7 @@ export function testsThatReach(source: string, imports: Imports, isInTier: (test
     .map(({ file }) => file);
 }
 
-/** Whether the test file, or something that it imports, starts a process in which source of ours may run. */
+/** Whether the test file, or something that it imports, starts a process that may run our source. */
 export function startsProcess(test: string, imports: Imports): boolean {
   const reached = new Set([test]);
   for (const file of reached) {

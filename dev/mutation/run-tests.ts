@@ -1,4 +1,4 @@
-/** Runs test files of a sandbox in a process that may be killed, and starts a new one when it was. */
+/** Runs test files of a sandbox in a process, and starts a new process if that one was killed. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { Sandbox } from './sandbox.ts';
 
 export type Verdict =
   | { readonly outcome: 'killed'; readonly by: string }
-  /** With the coverage of a run that was measured. */
+  /** Includes the coverage if the run was measured. */
   | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
 
 export interface TestRunner {
@@ -43,7 +43,7 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
     try {
       process.kill(-running.pid, 'SIGKILL');
     } catch {
-      // There is nothing left.
+      // The group has already ended.
     }
     await ended;
   }

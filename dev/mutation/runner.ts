@@ -1,6 +1,6 @@
 /**
- * A process that runs test files of a sandbox as often as it is told to, with one Vitest: its start, and that of
- * PostgreSQL and the control plane, are paid once. The process that forks it kills it when a run takes too long.
+ * A process that runs test files of a sandbox on request. It keeps one Vitest, so that Vitest, PostgreSQL and the control
+ * plane start only once. The parent process kills it when a run takes too long.
  */
 import { createVitest } from 'vitest/node';
 import { z } from 'zod';
@@ -9,12 +9,12 @@ import { Coverage, coverageFrom } from './coverage.ts';
 /** Sent to the runner: this file has changed, run that test file. Both are absolute paths. */
 const Order = z.object({ changed: z.string().optional(), test: z.string(), measured: z.boolean() });
 /**
- * Sent back, and once when the runner is ready: the name of the test that failed, if any; of a measured run, what it
- * has not executed of each file that it has loaded.
+ * Sent back, and once when the runner is ready: the name of the test that failed, if any; for a measured run, the parts of
+ * each loaded file that it has not executed.
  */
 export const Answer = z.object({ failed: z.string().optional(), coverage: Coverage.optional() });
 
-/** In place of the name of a test, when none has run. */
+/** Replaces the name of a test when none has run. */
 export const FILE_ITSELF = 'the file itself';
 
 const Thrown = z.object({ message: z.string() });
@@ -27,9 +27,9 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
     watch: false,
     bail: 1,
     maxWorkers: 1,
-    // Modules that a worker keeps from one run to the next would hide the mutation.
+    // A worker that kept modules between runs would hide the mutation.
     isolate: true,
-    // Of every tier: the caller decides which to run.
+    // Includes every tier: the caller decides which to run.
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**'],
     reporters: [
@@ -40,7 +40,7 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
       },
     ],
     coverage: { provider: 'v8', include: [...sources], reporter: [], reportsDirectory: '.coverage' },
-    // A mutant that never answers is as dead as one that answers wrongly. Tests that need longer say so themselves.
+    // A mutant that hangs counts as killed. Tests that need longer set their own timeout.
     testTimeout: 10_000,
     hookTimeout: 60_000,
   });
@@ -58,7 +58,7 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
     const specifications = all.filter(({ moduleId }) => moduleId === test);
     if (specifications.length === 0) throw new Error(`${test} is not a test file`);
     const { testModules, unhandledErrors } = await vitest.rerunTestSpecifications(specifications);
-    // Those of earlier runs are among them.
+    // The list includes those of earlier runs.
     const module = testModules.find(({ moduleId }) => moduleId === test);
     if (unhandledErrors.length === 0 && module?.ok()) {
       return order.measured ? { coverage: coverageFrom(measured, root) } : {};

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 export interface Sandbox {
   readonly root: string;
-  /** Of all files that git knows or would, relative to `root`. */
+  /** All files that git tracks or does not ignore, relative to `root`. */
   readonly files: readonly string[];
   write(file: string, text: string): void;
   /** Puts the file back as it was. */

@@ -1,4 +1,4 @@
-/** The syntax tree of a source file, as the parser that Vitest brings along makes it (ESTree, with TypeScript). */
+/** The syntax tree of a source file (ESTree with TypeScript), from the parser that comes with Vitest. */
 import { parseAst } from 'vitest/node';
 
 export interface SyntaxNode {
@@ -9,7 +9,7 @@ export interface SyntaxNode {
   readonly [member: string]: unknown;
 }
 
-/** @throws Error for a file that is no TypeScript. */
+/** @throws Error if the file is not valid TypeScript. */
 export function parse(source: string): SyntaxNode {
   const program: unknown = parseAst(source, { lang: 'ts' });
   if (!isNode(program)) throw new Error('the parser returned no program');
@@ -32,7 +32,7 @@ export function children(node: SyntaxNode): SyntaxNode[] {
   );
 }
 
-/** Calls `visit` for the node and all below it, parents first; where it returns false, the tree below is left out. */
+/** Calls `visit` for the node and all below it, parents first; where it returns false, the subtree is skipped. */
 export function walk(node: SyntaxNode, visit: (node: SyntaxNode, parents: readonly SyntaxNode[]) => boolean): void {
   const parents: SyntaxNode[] = [];
   const enter = (at: SyntaxNode) => {

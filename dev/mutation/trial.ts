@@ -1,4 +1,4 @@
-/** Breaks one file at a time in a sandbox, and runs the tests that reach it, until one fails. */
+/** Breaks one file at a time in a sandbox and runs the tests that reach it until one fails. */
 import { type Coverage, isExecuted } from './coverage.ts';
 import { type Mutant, mutate } from './mutators.ts';
 import { type Imports, startsProcess, testsThatReach } from './reach.ts';
@@ -19,21 +19,21 @@ export interface Trials {
   readonly say: (line: string) => void;
 }
 
-/** A run of a test file with nothing broken. */
+/** A run of a test file on the unbroken source. */
 interface Baseline {
   readonly ms: number;
   readonly coverage: Coverage;
 }
 
 const LONGEST_MS = 600_000;
-/** With something broken, a test file may take this much more. */
+/** A test file may take this much longer on broken source. */
 const PATIENCE = { ms: 10_000, factor: 5 };
 /** A failure after this long may be due to a busy machine. */
 const LONG_MS = 10_000;
 
 /** @returns the trial of one mutant, which resolves to `killed` with the test that failed, or `survived` */
 export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mutant: Mutant) => Promise<Verdict> {
-  /** Undefined: the test file fails with nothing broken, and is left out. */
+  /** Undefined: the test file fails on the unbroken source and is left out. */
   const baselines = new Map<string, Promise<Baseline | undefined>>();
 
   async function runUnbroken({ runner }: Seat, test: string, file: string): Promise<Baseline | undefined> {
@@ -47,7 +47,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
     return undefined;
   }
 
-  /** Runs `work` with the file of the mutant as it was. */
+  /** Runs `work` with the mutant's file restored. */
   async function restored<T>({ sandbox }: Seat, mutant: Mutant, work: () => Promise<T>): Promise<T> {
     sandbox.restore(mutant.file);
     const result = await work();
@@ -63,7 +63,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
     return found;
   }
 
-  /** Whether it was the mutant that failed: a busy machine times out too, and lets a file fail to load. */
+  /** Whether the mutant caused the failure: on a busy machine, tests also time out or fail to load. */
   async function isBelieved(seat: Seat, by: string, ms: number, test: string, mutant: Mutant): Promise<boolean> {
     if (ms < LONG_MS && !by.startsWith(FILE_ITSELF)) return true;
     const again = await restored(seat, mutant, () => seat.runner.run(mutant.file, test, LONGEST_MS));
@@ -77,7 +77,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
       for (const test of testsThatReach(file, imports, isInTier)) {
         const usual = await baselineOf(seat, test, mutant);
         if (!usual) continue;
-        // The coverage says nothing of a process that the test starts.
+        // The coverage does not include processes that the test starts.
         if (!startsProcess(test, imports) && !isExecuted(usual.coverage, file, source, start)) continue;
         const startedAt = performance.now();
         const verdict = await seat.runner.run(file, test, PATIENCE.ms + PATIENCE.factor * usual.ms);

@@ -21,7 +21,7 @@ export interface ChildOptions {
   readonly logFile: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** A folder to remove if this process dies before the child: nobody else is left to do it. */
+  /** A folder that the watcher removes if this process dies before the child. */
   readonly removeOnLoss?: string;
 }
 

@@ -13,9 +13,9 @@ export interface ProgramOptions {
   readonly main?: string;
   /** Flags for Node.js, such as `--watch`. */
   readonly node?: readonly string[];
-  /** Its whole environment, besides what any program needs to run. */
+  /** Its whole environment, apart from what any program needs to run. */
   readonly env: NodeJS.ProcessEnv;
-  /** Most files and sockets that it may have open. Default: as many as this process. */
+  /** Limit on its open files and sockets. Default: that of this process. */
   readonly descriptors?: number | undefined;
 }
 
@@ -43,7 +43,7 @@ const ANSWER_MS = 5000;
 
 /** Returns when a GET of `url` succeeds. */
 export async function untilAnswering(child: Child, url: string): Promise<void> {
-  // Something that takes the connection and says nothing is asked again.
+  // A server that accepts the connection but never answers is asked again.
   const ask = () => fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
   await waitForChild(child, `respond at ${url}`, async () => (await ask()).ok);
 }

@@ -65,7 +65,7 @@ ${Object.entries(spec)
   )
   .join('')}`;
 
-/** Text that YAML reads as such without quotes. */
+/** Text that needs no quotes in YAML. */
 const PLAIN = /^[A-Za-z][\w ./-]*$/;
 
 export const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -79,7 +79,7 @@ export function addToList(text: string, imported: string, list: RegExp, line: st
   const found = list.exec(withImport);
   if (!found) throw new Error(`the list ${list} was not found; add the line "${line}" by hand`);
   const close = found.index + found[0].length;
-  // An element of a list that stands in one line follows a comma; of one with a line for each, it is followed by one.
+  // In a one-line list, the comma comes before the new element; in a list with a line for each, after it.
   const before = withImport.slice(0, close).trimEnd();
   const separator = /[,[{]$/.test(before) ? '' : ', ';
   return `${before}${separator}${line}${withImport.slice(close)}`;

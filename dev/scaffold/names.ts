@@ -22,7 +22,7 @@ const NAME = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
 /** @throws Error when the name is not one or more lower-case words with underscores between */
 export function familyNames(name: string): FamilyNames {
-  if (!NAME.test(name)) throw new Error(`"${name}" must be the singular in snake case, as in dns_zone`);
+  if (!NAME.test(name)) throw new Error(`"${name}" must be a singular in snake case, as in dns_zone`);
   const plural = name.endsWith('y') && !/[aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;
   const spoken = words(name).split(' ');
   return {

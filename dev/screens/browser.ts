@@ -1,4 +1,4 @@
-/** A headless Chromium of this machine, for what only a browser can tell. None is downloaded. */
+/** This machine's headless Chromium, for checks that need a browser. It is never downloaded. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';

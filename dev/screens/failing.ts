@@ -1,4 +1,4 @@
-/** An object that does not become Ready, from one that does. */
+/** Turns an object that becomes Ready into one that does not. */
 import { z } from 'zod';
 
 export const manifest = z.looseObject({
@@ -11,7 +11,7 @@ export type Manifest = z.output<typeof manifest>;
 
 const named = z.looseObject({ name: z.string() });
 
-/** Whatever it refers to is missing; what refers to nothing is to adopt a resource that does not exist. */
+/** Refers to missing objects; an object without references adopts a resource that does not exist. */
 export function failing(example: Manifest, adopt: { annotation: string; id: string }): Manifest {
   let isReferring = false;
   const withoutTargets = (value: unknown, key: string): unknown => {

@@ -37,7 +37,7 @@ export function kindPage(kind: Kind, screens: string): string {
   ].join('\n\n')}\n`;
 }
 
-/** What `npm run screens` has written of a page. */
+/** The part of a page that `npm run screens` has written. */
 export function screensOf(page: string): string {
   const [, screens = ''] = new RegExp(`\\n(## All of them\\n.*?)\\n+${FIELDS}\\n`, 's').exec(page) ?? [];
   return screens;

@@ -1,4 +1,4 @@
-/** What kubectl shows, with everything that differs from run to run replaced: equal text stays equal. Pure. */
+/** Replaces everything in kubectl's output that differs from run to run; equal texts stay equal. Pure. */
 
 /** Numbers what it is given, in order. */
 class Numbers {
@@ -13,10 +13,10 @@ class Numbers {
 
 const padded = (number: number, length: number) => String(number).padStart(length, '0');
 
-/** A function for the screens of one page: the same id is the same in all of them. */
+/** A function for the screens of one page, in which the same id gets the same replacement. */
 export function stabilizer(): (screen: string) => string {
   const [ids, uids, digests] = [new Numbers(), new Numbers(), new Numbers()];
-  // Of the same length, so that columns stay where they are.
+  // Keeps the length, so that columns stay aligned.
   const id = (_: string, prefix = '', suffix = '') => `${prefix}01j${padded(ids.of(suffix), 23)}`;
   const uid = (text: string) => `00000000-0000-4000-8000-${padded(uids.of(text), 12)}`;
   const digest = (_: string, before: string, text: string) => `${before}${padded(digests.of(text), 22)}`;
@@ -29,7 +29,7 @@ export function stabilizer(): (screen: string) => string {
       .replaceAll(/(Resource Version: +)\d+/g, '$11')
       .replaceAll(/\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, '2026-11-21T10:00:00Z')
       .replaceAll(/(?<=[^:\s] +)\d+(?:d\d+h|h\d+m|m\d+s|[smh])(?: \(x\d+ over \w+\))?(?=\n|$| {2})/g, '1m')
-      // Of Events, the column is as wide as their ages were.
+      // The column of Events is as wide as their original ages.
       .replaceAll(/(?<= {2}Age) +(?=From)/g, '   ')
       .replaceAll(/(?<=------ +----) +(?=----)/g, '  ')
       .replaceAll(/(?<= 1m) +(?=tunnel-operator)/g, '    ')

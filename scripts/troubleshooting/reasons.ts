@@ -19,7 +19,7 @@ const CERTIFICATE = '`CertificateReady`';
 const DNS = '`DNSConfigured`';
 const PUBLISHED = '`DNSPublished`';
 
-/** A reason without a text does not compile. */
+/** The type requires a text for every reason. */
 export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   available: {
     concern: 'nobody',
@@ -170,7 +170,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'another object',
     on: READY,
     meaning:
-      'The modules declared for the route are not set yet, or the operator may not list them. The route has no backend meanwhile, or it would be open to everybody.',
+      'The modules declared for the route are not set yet, or the operator may not list them. Until they are, the route has no backend, since it would be open to everybody.',
     remedy: 'Look at the object that the message names, or grant the right that the message names.',
   },
   managementConflict: {
@@ -238,7 +238,7 @@ export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = 
   driftCorrected: 'A change made in the API was reverted.',
   recreated: 'The resource was deleted in the API. A new one is created.',
   replaced: 'A new resource has replaced the previous one; the message says why.',
-  identityRestored: "The operator's annotations were lost or edited; they are restored.",
+  identityRestored: "The operator's annotations were lost or edited; they were restored.",
   tokenReissued: 'The token in the Secret was lost or edited. A new one was issued, and the old one revoked.',
   tokenRotated: 'A new token was issued. The old one works until the overlap is over.',
   retired: 'The overlap is over; the old token was revoked.',

@@ -117,7 +117,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     });
     const shard = { operator: { extraEnv: [{ name: 'SHARD_SELECTOR', value: 'shard=b' }] } };
     const refused = (reason: string) => ({ code: 1, stderr: expect.stringContaining(reason) });
-    const all = refused('the release it in the namespace system has an operator of all namespaces already');
+    const all = refused('the release it in the namespace system already has an operator for all namespaces');
     for (const values of [other(), other('b')]) {
       expect(await tryRelease('install', [CHART], values, 'second')).toMatchObject(all);
       for (const more of [shard, { operator: { enabled: false } }]) {
@@ -126,7 +126,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
       }
     }
     await release('upgrade', [CHART], { ...DATABASE, watchNamespaces: ['a'] });
-    const a = refused('the release it in the namespace system has an operator of the namespace a already');
+    const a = refused('the release it in the namespace system already has an operator for the namespace a');
     for (const values of [other(), other('a', 'b')])
       expect(await tryRelease('install', [CHART], values, 'second')).toMatchObject(a);
     await release('install', [CHART], other('b'), 'second');

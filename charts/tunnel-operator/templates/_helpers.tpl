@@ -1,4 +1,4 @@
-{{/* Names end up in names of other objects and in labels, which may have 63 characters. */}}
+{{/* Labels and longer names are made from this name, and they are limited to 63 characters. */}}
 {{- define "tunnel-operator.name" -}}
 {{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
 {{- end -}}
@@ -14,14 +14,14 @@
 {{- end -}}
 {{- end -}}
 
-{{/* A StatefulSet whose name has more than 52 characters makes no Pods, and CloudNativePG takes no more than 50. */}}
+{{/* A StatefulSet creates no Pods if its name exceeds 52 characters; CloudNativePG allows 50. */}}
 {{- define "tunnel-operator.databaseName" -}}
 {{- include "tunnel-operator.fullname" . | trunc 41 | trimSuffix "-" }}-database
 {{- end -}}
 
 {{/*
-Of an object. Called with a list: the root, the component, and more labels if there are any. Each key once: the chart's
-own come first, then those of the one object, then those of all.
+The labels of an object. Called with a list: the root, the component, and optionally maps of further labels. If a key
+repeats, the chart's own label wins, then the object's, then commonLabels.
 */}}
 {{- define "tunnel-operator.labels" -}}
 {{- $root := index . 0 -}}
@@ -34,7 +34,7 @@ own come first, then those of the one object, then those of all.
 {{- toYaml (merge $labels $root.Values.commonLabels) -}}
 {{- end -}}
 
-{{/* Of a Pod of the API or the operator. Called with a list: the root, the component. */}}
+{{/* The labels of an API or operator Pod. Called with a list: the root, the component. */}}
 {{- define "tunnel-operator.podLabels" -}}
 {{- $root := index . 0 -}}
 {{- $own := include "tunnel-operator.selectorLabels" . | fromYaml -}}
@@ -73,24 +73,24 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
 {{/*
-Whether a Secret with random values is still to be made. Called with a list: the root, its name, its keys. As a hook,
-and only while there is none: in the manifest of a revision, its values would come back with a rollback.
+True if a Secret with random values must still be created. Called with a list: the root, its name, its keys. A hook
+creates it, and only if it does not exist: as part of a revision's manifest, a rollback would restore its old values.
 */}}
 {{- define "tunnel-operator.mustMakeSecret" -}}
 {{- $name := index . 1 -}}
 {{- $secret := lookup "v1" "Secret" (index . 0).Release.Namespace $name -}}
 {{- range index . 2 -}}
 {{- if and $secret (not (get ($secret.data | default dict) .)) -}}
-{{- fail (printf "the Secret %s lacks the key %s: add it, or delete the Secret if nothing needs it any more" $name .) -}}
+{{- fail (printf "the Secret %s lacks the key %s: add the key, or delete the Secret if it is no longer needed" $name .) -}}
 {{- end -}}
 {{- end -}}
 {{- if not $secret -}}true{{- end -}}
 {{- end -}}
 
 {{/*
-The annotations of such a Secret. `keep` is for revisions whose manifest still had it. The policy replaces that of hooks
-without one, which is to delete whatever has the name by now, as a Secret that is restored meanwhile: Helm fails instead.
-What it deletes is a Secret that it has just made, in an installation or upgrade that goes no further.
+The annotations of such a Secret. `keep` is for revisions whose manifest still contained it. By default, a hook deletes
+any existing object of its name, such as a Secret restored in the meantime; with this policy, Helm fails instead. It
+deletes only a Secret that it has just created, when the installation or upgrade fails.
 */}}
 {{- define "tunnel-operator.madeOnce" -}}
 helm.sh/hook: pre-install,pre-upgrade
@@ -118,8 +118,8 @@ key: url
 {{- end -}}
 
 {{/*
-What the chart's own database needs for the API, as docs/high-availability.md counts. In whole hundreds, of which one is PostgreSQL's default:
-PostgreSQL restarts for another number, and a replica more should rarely cost that.
+The connections that the chart's own database must allow for the API, as counted in docs/high-availability.md. Rounded up
+to hundreds (PostgreSQL's default is 100): a new number restarts PostgreSQL, and adding a replica should rarely do that.
 */}}
 {{- define "tunnel-operator.maxConnections" -}}
 {{- $poolSize := 20 -}}
@@ -154,7 +154,7 @@ key: bootstrap-api-key
 {{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (eq $url.scheme "https" | ternary "443" "80") -}}
 {{- end -}}
 
-{{/* The port of a PostgreSQL URL: a parameter wins over the one after the host. */}}
+{{/* The port of a PostgreSQL URL: a `port` parameter overrides the port after the host. */}}
 {{- define "tunnel-operator.databasePortOf" -}}
 {{- $host := regexReplaceAll "^[^:]+://([^/?#]*@)?([^/?#@]*).*$" . "${2}" -}}
 {{- $port := regexFind ":[0-9]+$" $host | trimPrefix ":" | default "5432" -}}
@@ -173,25 +173,25 @@ key: bootstrap-api-key
 {{- end -}}
 {{- end -}}
 {{- if and .Values.operator.enabled (not .Values.api.enabled) (not .Values.operator.apiUrl) -}}
-{{- fail "Without api.enabled, the operator needs operator.apiUrl, and operator.apiKey.existingSecret with a key of that API." -}}
+{{- fail "Without api.enabled, the operator needs operator.apiUrl, and operator.apiKey.existingSecret with a key for that API." -}}
 {{- end -}}
 {{- if and .Values.operator.enabled .Values.operator.apiUrl (not .Values.operator.apiKey.existingSecret) (not .Values.secrets.existingSecret) (not .Values.api.enabled) -}}
-{{- fail "operator.apiUrl names an API of somebody else: set operator.apiKey.existingSecret to a Secret with a key of it." -}}
+{{- fail "operator.apiUrl names an API outside this release: set operator.apiKey.existingSecret to a Secret with a key for it." -}}
 {{- end -}}
 {{- if and .Values.crds.enabled (not .Values.crds.keep) (not .Values.operator.enabled) -}}
-{{- fail "crds.keep=false deletes all objects before uninstalling, which only a running operator can finish: set operator.enabled or crds.keep." -}}
+{{- fail "crds.keep=false deletes all objects before an uninstall, which needs a running operator: set operator.enabled or crds.keep." -}}
 {{- end -}}
 {{- if and .Values.operator.enabled .Values.rbac.create (not .Values.operator.serviceAccount.create) (not .Values.operator.serviceAccount.name) -}}
-{{- fail "operator.serviceAccount.create=false needs operator.serviceAccount.name: otherwise every Pod of the namespace without an account of its own would get the operator's rights." -}}
+{{- fail "operator.serviceAccount.create=false needs operator.serviceAccount.name: otherwise every Pod in the namespace that uses the default account would get the operator's rights." -}}
 {{- end -}}
 {{- range $component, $fixed := dict "api" (list "HOST" "PORT" "METRICS_PORT") "operator" (list "METRICS_HOST" "METRICS_PORT") -}}
 {{- range (index $.Values $component).extraEnv -}}
 {{- if has .name $fixed -}}
-{{- fail (printf "%s.extraEnv cannot set %s: probes, Services and NetworkPolicies go by the addresses and ports of the chart." $component .name) -}}
+{{- fail (printf "%s.extraEnv cannot set %s: probes, Services and NetworkPolicies rely on the chart's addresses and ports." $component .name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- /* Whoever has no rights in the whole cluster may not look, and has installed none. */}}
+{{- /* A user without cluster-wide rights may not list CustomResourceDefinitions, and has installed none. */}}
 {{- if and (not .Values.crds.enabled) .Release.IsUpgrade -}}
 {{- $mayLook := and .Values.rbac.create (not .Values.watchNamespaces) -}}
 {{- $operator := lookup "apps/v1" "Deployment" .Release.Namespace (printf "%s-operator" (include "tunnel-operator.fullname" .)) -}}
@@ -200,7 +200,7 @@ key: bootstrap-api-key
 {{- $annotations := .metadata.annotations | default dict -}}
 {{- $isOurs := include "tunnel-operator.isOfThisRelease" (list $ .) -}}
 {{- if and (eq .spec.group "tunnel-operator.dev") $isOurs (ne (get $annotations "helm.sh/resource-policy") "keep") -}}
-{{- fail (printf "crds.enabled=false would delete %s, which this release has installed, with all its objects: upgrade with crds.keep=true first." .metadata.name) -}}
+{{- fail (printf "crds.enabled=false would delete %s, which this release installed, and all its objects: upgrade with crds.keep=true first." .metadata.name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -209,8 +209,8 @@ key: bootstrap-api-key
 {{- end -}}
 
 {{/*
-Refuses an operator beside another one that works on the same objects or has the same Lease; shards may be several. The
-bindings tell. A lookup that is forbidden fails, so it is only for such as this release makes, too.
+Refuses a second operator on the same objects or with the same Lease, unless it is a shard. Role bindings reveal other
+operators. A forbidden lookup fails the installation, so only types that this release itself creates are looked up.
 */}}
 {{- define "tunnel-operator.refuseSecondOperator" -}}
 {{- if and .Values.operator.enabled .Values.rbac.create (not (include "tunnel-operator.isShard" .)) -}}
@@ -231,26 +231,26 @@ bindings tell. A lookup that is forbidden fails, so it is only for such as this 
 {{- $isOperator := and (eq (get $labels "app.kubernetes.io/component") "operator") (hasPrefix "tunnel-operator-" (get $labels "helm.sh/chart")) -}}
 {{- $instance := get $labels "app.kubernetes.io/instance" -}}
 {{- $namespace := (first (.subjects | default (list dict))).namespace -}}
-{{- /* What was rendered and applied without helm has none of its annotations; it is taken over under its names. */}}
+{{- /* Manifests applied without Helm lack its annotations; a release of the same name and namespace takes them over. */}}
 {{- $isTakenOver := and (not (get (.metadata.annotations | default dict) "meta.helm.sh/release-name")) (eq $instance $.Release.Name) (eq $namespace $.Release.Namespace) -}}
 {{- if and $isOperator (not $isTakenOver) (not (include "tunnel-operator.isOfThisRelease" (list $ .))) -}}
 {{- $other := printf "the release %s in the namespace %s" $instance $namespace -}}
-{{- $share := "share the objects by SHARD_SELECTOR in operator.extraEnv of both" -}}
+{{- $share := "divide the objects with SHARD_SELECTOR in operator.extraEnv of both" -}}
 {{- $isLease := hasSuffix "-lease" .roleRef.name -}}
-{{- /* The namespace of this release is looked at for the Lease, too. */}}
+{{- /* The release's own namespace may have been searched only for the Lease. */}}
 {{- $isCommon := or (not .metadata.namespace) (not $.Values.watchNamespaces) (has .metadata.namespace $.Values.watchNamespaces) -}}
 {{- if and $isCommon (not $isLease) -}}
 {{- $where := .metadata.namespace | empty | ternary "all namespaces" (print "the namespace " .metadata.namespace) -}}
-{{- fail (printf "%s has an operator of %s already, and two would work against each other: set watchNamespaces in both, with none in common, or %s." $other $where $share) -}}
+{{- fail (printf "%s already has an operator for %s, and the two would overwrite each other's changes: set watchNamespaces in both, with none in common, or %s." $other $where $share) -}}
 {{- else if and $isLease (eq .metadata.namespace $.Release.Namespace) -}}
-{{- fail (printf "%s has an operator already, and both would have the same Lease, so that only one works: install this one in another namespace, or %s." $other $share) -}}
+{{- fail (printf "%s already has an operator, and both would use the same Lease, so only one would be active: install this one in another namespace, or %s." $other $share) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 
-{{/* The annotation of an operator whose release deletes the CustomResourceDefinitions when it goes. */}}
+{{/* Marks an operator whose release deletes the CustomResourceDefinitions when it is uninstalled. */}}
 {{- define "tunnel-operator.takesCrdsAlong" -}}
 tunnel-operator.dev/takes-crds-along
 {{- end -}}
@@ -264,14 +264,14 @@ true
 {{- end -}}
 {{- end -}}
 
-{{/* Whether the operator shares the objects with others, by label. */}}
+{{/* True if this operator handles only a shard of the objects, selected by label. */}}
 {{- define "tunnel-operator.isShard" -}}
 {{- range .Values.operator.extraEnv -}}{{- if eq .name "SHARD_SELECTOR" -}}true{{- end -}}{{- end -}}
 {{- end -}}
 
 {{/*
-The environment of a container: the chart's own, and that of users, who may override it: each name once, since a
-server-side apply refuses two. Called with a list: the chart's own as YAML, extraEnv.
+The environment of a container: the chart's own variables, overridden by extraEnv. Each name appears once, since a
+server-side apply rejects duplicates. Called with a list: the chart's own as YAML, extraEnv.
 */}}
 {{- define "tunnel-operator.env" -}}
 {{- $extra := index . 1 -}}
@@ -284,7 +284,7 @@ server-side apply refuses two. Called with a list: the chart's own as YAML, extr
 {{- toYaml (concat $env $extra) -}}
 {{- end -}}
 
-{{/* Where traces are sent, and which Pod they are of. */}}
+{{/* Where to send traces, and which Pod they come from. */}}
 {{- define "tunnel-operator.tracingEnv" -}}
 {{- with .Values.tracing -}}
 - name: OTEL_EXPORTER_OTLP_ENDPOINT
@@ -297,7 +297,7 @@ server-side apply refuses two. Called with a list: the chart's own as YAML, extr
 - name: OTEL_TRACES_SAMPLER
   value: parentbased_traceidratio
 - name: OTEL_TRACES_SAMPLER_ARG
-  # Without an exponent, which the programs do not take.
+  # Without an exponent, which the programs do not accept.
   value: {{ regexReplaceAll "[.]?0+$" (printf "%.12f" (float64 .samplingRatio)) "" | quote }}
 - name: TRACED_POD
   valueFrom:
@@ -307,7 +307,7 @@ server-side apply refuses two. Called with a list: the chart's own as YAML, extr
 {{- end }}
 {{- end -}}
 
-{{/* Where Pods may run, and what pulls their images. Called with a list: the root, the component's values. */}}
+{{/* Scheduling and image pull secrets of a Pod. Called with a list: the root, the component's values. */}}
 {{- define "tunnel-operator.scheduling" -}}
 {{- $placement := pick (index . 1) "nodeSelector" "tolerations" "affinity" -}}
 {{- with (index . 0).Values.global -}}
@@ -321,14 +321,14 @@ server-side apply refuses two. Called with a list: the chart's own as YAML, extr
 {{- range $key, $value := $placement -}}
 {{- if not $value -}}{{- $_ := unset $placement $key -}}{{- end -}}
 {{- end -}}
-{{- /* A Service that is called metrics would set METRICS_PORT, and Pods use none of these variables. */}}
+{{- /* The Pods use no Service variables, and a Service named metrics would set METRICS_PORT. */}}
 {{- $_ := set $placement "enableServiceLinks" false -}}
 {{- toYaml $placement -}}
 {{- end -}}
 
 {{/*
-For the Pods of hooks: where the operator may run, they may. Not next to which Pods: rules about that are for replicas,
-and might leave a hook without a node.
+The Pods of hooks may run on the operator's nodes. Its pod affinity does not apply: it is meant for replicas and could
+leave a hook without a node.
 */}}
 {{- define "tunnel-operator.hookScheduling" -}}
 {{- $operator := pick .Values.operator "nodeSelector" "tolerations" -}}
@@ -338,7 +338,7 @@ and might leave a hook without a node.
 {{- include "tunnel-operator.scheduling" (list . $operator) -}}
 {{- end -}}
 
-{{/* What all Pods have. Called with a list: the root, the component's values, the component. */}}
+{{/* Fields of every Pod. Called with a list: the root, the component's values, the component. */}}
 {{- define "tunnel-operator.podSpec" -}}
 {{- $root := index . 0 -}}
 {{- $values := index . 1 -}}
@@ -357,7 +357,7 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
         {{- include "tunnel-operator.selectorLabels" (list $root (index $ 2)) | nindent 8 }}
-    # Those that an upgrade replaces do not count.
+    # Pods that an upgrade is replacing do not count.
     matchLabelKeys: [pod-template-hash]
 {{- end }}
 {{- end }}

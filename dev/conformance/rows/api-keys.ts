@@ -70,8 +70,8 @@ export const apiKeys: Section = {
         [get(`${path}/{key.id}`), ok({ expires_at: END })],
       ],
     },
-    refusedExpiry('tomorrow', 'that is no time'),
-    refusedExpiry('2999-01-01T00:00:00', 'that has no offset'),
+    refusedExpiry('tomorrow', 'it is not a time'),
+    refusedExpiry('2999-01-01T00:00:00', 'it has no offset'),
     refusedExpiry('2998-12-31T23:59:60Z', 'leap seconds are not supported', /leap second/),
   ],
 };

@@ -40,7 +40,7 @@ export const botUsers: Section = {
       ],
     },
     {
-      rule: 'Whether a bot is active must be true or false, and is true in a create that has null',
+      rule: 'The "active" of a bot is true or false; null in a create means true',
       given: made,
       ask: post(path, { name: 'a bot', active: 'yes' }),
       answer: invalid({ '/active': 'must be a boolean, not a string' }),

@@ -68,7 +68,7 @@ export const conditionalRequests: Section = {
       ],
     },
     {
-      rule: 'If-Match with * asks only that the resource exists',
+      rule: 'If-Match with * only requires that the resource exists',
       given: changed,
       ask: patch(one, { description: 'c' }, match('*')),
       answer: ok({ description: 'c' }),
@@ -84,7 +84,7 @@ export const conditionalRequests: Section = {
     },
     malformed('If-Match', patch(one, {}, match('1'))),
     {
-      rule: 'A create ignores both headers, whatever they say',
+      rule: 'A create ignores both headers',
       ask: post('/ip_policies', {}, { headers: { 'if-match': '7', 'if-none-match': '*' } }),
       answer: { status: 201, headers: { etag: '"1"' } },
     },

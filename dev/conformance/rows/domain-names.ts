@@ -71,5 +71,9 @@ export const domainNames: readonly Row[] = [
     later: [[patch(`${path}/{made.id}`, { description: 'x' }), ok({ cname_target: '{made.cname_target}' })]],
   },
   malformed('A domain of the service cannot be reserved', 'Tunnels.internal', /belongs to the service/),
-  malformed('Nor can what is below the CNAME targets', 'x.cname.tunnels.internal', /belongs to the service/),
+  malformed(
+    'A domain below the CNAME targets cannot be reserved',
+    'x.cname.tunnels.internal',
+    /belongs to the service/,
+  ),
 ];

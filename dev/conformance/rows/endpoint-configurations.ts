@@ -18,7 +18,7 @@ export const endpointConfigurations: Section = {
   rows: [
     ...['http', 'https', 'tcp', 'tls'].map(typed),
     {
-      rule: 'An endpoint configuration may not have another type, nor one in capitals',
+      rule: 'Other types of endpoint configurations, and types in capitals, are refused',
       ask: post(path, { type: 'udp' }),
       answer: invalid({ '/type': /http/ }),
       later: [[post(path, { type: 'HTTP' }), invalid({ '/type': 'must be "http", "https", "tcp" or "tls"' })]],

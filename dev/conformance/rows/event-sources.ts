@@ -39,7 +39,7 @@ const operations: Row[] = [
     later: [[get(path), ok({ sources: [source(CREATED)] })]],
   },
   {
-    rule: 'An update may repeat the type of a source, but there is nothing that it could change',
+    rule: 'An update may repeat the type of a source, but cannot change anything',
     given,
     ask: patch(`${path}/${CREATED}`, { type: UPDATED }),
     answer: invalid({ '/type': /in the path/ }),
@@ -63,14 +63,14 @@ const operations: Row[] = [
 
 const rules: Row[] = [
   {
-    rule: 'A subscription has a source once: adding it again is a conflict',
+    rule: 'A source can be added to a subscription only once: adding it again is a conflict',
     given,
     ask: add(CREATED),
     answer: refused('CONFLICT', { '/type': /is already a source/ }),
     later: [[get(path), ok({ sources: [source(CREATED)] })]],
   },
   {
-    rule: 'A source is of a type that there is; the answer names the unknown one and the three nearest',
+    rule: 'A source must have a known type; the error names the unknown one and the three nearest',
     given,
     ask: add('ip_polices_created.v0'),
     answer: invalid({
@@ -102,7 +102,7 @@ const rules: Row[] = [
     ],
   },
   {
-    rule: 'A source that is added or deleted is a change of its subscription, and each of its addresses has that ETag',
+    rule: 'Adding or deleting a source changes its subscription; the list and each source have the ETag of the subscription',
     given: { ...given, second: add(UPDATED) },
     ask: get(subscription),
     answer: { ...ok({ sources: [source(CREATED), source(UPDATED)] }), ...etag(2) },

@@ -15,7 +15,7 @@ const source = (type: string) => ({ type, uri: `{base}${address}/sources/${type}
 
 const sources: Row[] = [
   {
-    rule: 'An event subscription may be without sources and destinations: both are empty',
+    rule: 'An event subscription may have no sources or destinations: both lists are then empty',
     ask: post(path, {}),
     answer: created({ sources: [], destinations: [] }),
     later: [[post(path, { sources: null, destination_ids: null }), created({ sources: [], destinations: [] })]],
@@ -31,7 +31,7 @@ const sources: Row[] = [
     ],
   },
   {
-    rule: 'Null and an empty list take all sources away',
+    rule: 'Null and an empty list remove all sources',
     given: { ...two, made: subscription },
     ask: patch(address, { sources: null }),
     answer: ok({ sources: [], destinations: [refTo(destinations, 'first')] }),

@@ -11,7 +11,7 @@ const types = (...names: string[]) => names.map((type) => ({ type }));
 
 const rows: Row[] = [
   {
-    rule: 'Sources that came with the subscription and sources that were added alone are the same thing',
+    rule: 'Sources created with the subscription and sources added later do not differ',
     given: {
       made: post(path, { sources: types('ip_policy_created.v0') }),
       added: post(`${path}/{made.id}/sources`, { type: 'ip_policy_updated.v0' }),

@@ -4,7 +4,7 @@ export const generalRules: Section = {
   title: 'General rules',
   rows: [
     {
-      rule: 'No two resources have the same id, also if they are the same otherwise',
+      rule: 'No two resources have the same id, even if they are otherwise identical',
       given: { earlier: post('/ip_policies', { description: 'twin' }) },
       ask: post('/ip_policies', { description: 'twin' }),
       answer: created({ id: not('{earlier.id}') }),

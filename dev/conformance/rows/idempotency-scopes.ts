@@ -40,7 +40,7 @@ export const idempotencyScopes: Section = {
       later: [[policy('gaps', '2'), created({ description: null })]],
     },
     {
-      rule: 'A number is used up, even when what it created is deleted',
+      rule: 'A number stays used when the resource it created is deleted',
       given: { made: policy('used-up', '1'), gone: del('/ip_policies/{made.id}') },
       ask: policy('used-up', '1'),
       answer: outOfSequence(2),

@@ -123,7 +123,7 @@ export const idempotencyKeys: Section = {
       ],
     },
     {
-      rule: 'Closing an unused key says so, and nothing can be created under it afterwards',
+      rule: 'Closing an unused key reports that nothing was created, and prevents later creates under it',
       ask: closing('never used'),
       answer: nothing,
       later: [[closing('never used'), nothing]],

@@ -30,7 +30,7 @@ export const limits: Section = {
       later: [[get(path, { as: 'user' }), ok()]],
     },
     {
-      rule: 'All API keys of an owner have a limit together; other owners are not affected',
+      rule: 'All API keys of an owner share a limit; other owners are not affected',
       settings: { RATE_LIMIT_PER_OWNER: '10' },
       given: {
         ...owner,
@@ -57,7 +57,7 @@ export const limits: Section = {
       ],
     },
     {
-      rule: 'What needs an encryption key that the server lacks is unavailable until it has one; all else works',
+      rule: 'Operations that need the encryption key are unavailable while the server lacks it; all others work',
       settings: { ENCRYPTION_KEY: '' },
       ask: post('/ssh_certificate_authorities', {}),
       answer: sealed,

@@ -103,7 +103,7 @@ const LISTS: Readonly<Record<string, { good: string; bad: readonly string[]; rea
 
 const lists: Row[] = Object.entries(LISTS).flatMap(([list, { good, bad, reason }]): Row[] => [
   {
-    rule: `The ${list} that OAuth lets in may be left out, null or empty; all mean the same`,
+    rule: `The ${list} that OAuth lets in may be absent, null or empty; all mean the same`,
     given,
     ask: ofGithub({}),
     answer: shows('github', { [list]: [] }),

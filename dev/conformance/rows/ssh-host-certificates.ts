@@ -119,13 +119,17 @@ const refusals: Row[] = [
     { valid_after: '1969-12-31T23:59:59Z' },
     { '/valid_after': /1970/ },
   ),
-  wrongKey('What is no public key is refused', 'garbage', /one line/),
-  wrongKey('Two public keys are not one', '{ssh.ed25519}\n{ssh.ed25519}', /several lines/),
+  wrongKey('A malformed public key is refused', 'garbage', /one line/),
+  wrongKey('Two public keys are refused', '{ssh.ed25519}\n{ssh.ed25519}', /several lines/),
   wrongPrincipal('A principal with a wildcard is refused', '*.example.com', /wildcards/),
   wrongPrincipal('A principal is a host name or an address', 'web_1', /label/),
-  wrong('A principal that is there in another spelling is refused', names('web-1.example.com', 'WEB-1.example.com'), {
-    '/principals/1': /already/,
-  }),
+  wrong(
+    'A principal that is repeated in another spelling is refused',
+    names('web-1.example.com', 'WEB-1.example.com'),
+    {
+      '/principals/1': /already/,
+    },
+  ),
 ];
 
 export const sshHostCertificates: Section = {

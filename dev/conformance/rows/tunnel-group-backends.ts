@@ -31,6 +31,6 @@ export const tunnelGroupBackends: Section = {
     },
     refusedLabels('A tunnel-group backend has at least one label', {}, '/labels', /at least one/),
     refusedLabels('Labels cannot be removed altogether', null, '/labels', /./),
-    refusedLabels('Labels have letters, digits and . _ / : -', { 'a b': 'x' }, '/labels/a b', /letters/),
+    refusedLabels('Labels consist of letters, digits and . _ / : -', { 'a b': 'x' }, '/labels/a b', /letters/),
   ],
 };

@@ -1,5 +1,5 @@
-// Before an uninstall that takes the CustomResourceDefinitions along: deletes every object while the operator still
-// runs. Later, nobody would be there to delete what they stand for, and their finalizers would keep them for ever.
+// Runs before an uninstall that removes the CustomResourceDefinitions: deletes every object while the operator still
+// runs. Without the operator, their resources in the API would stay, and their finalizers would block the deletion.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
@@ -14,10 +14,10 @@ const ca = await readFile(`${account}/ca.crt`, 'utf8');
 const group = '/apis/tunnel-operator.dev/v1alpha1';
 const deadline = Date.now() + Number(process.env.TIMEOUT_SECONDS) * 1000;
 
-// Process 1 ends by no signal that it has no handler for.
+// Process 1 ignores signals without a handler.
 process.once('SIGTERM', () => process.exit(143));
 
-/** What was there when it was last seen. */
+/** The objects that the last list returned. */
 let left = [];
 
 async function kube(method, path) {
@@ -32,7 +32,7 @@ async function kube(method, path) {
   }
 }
 
-/** A server that cannot be reached is one that has too much to do: in plain words, to be asked as often as it takes. */
+/** An unreachable server counts as overloaded (503), so the request is retried. */
 async function ask(method, path) {
   const signal = AbortSignal.timeout(Math.min(Math.max(deadline - Date.now(), 1000), 30_000));
   try {

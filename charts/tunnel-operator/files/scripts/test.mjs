@@ -1,5 +1,5 @@
-// `helm test`: applies a TunnelCredential, waits for the token in its Secret, and has the API authenticate it, which only
-// the key of an admin may ask for.
+// `helm test`: applies a TunnelCredential, waits for the token in its Secret, and asks the API to authenticate it. That
+// last step requires an admin's key.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
@@ -14,11 +14,11 @@ const account = process.env.ACCOUNT_FOLDER ?? '/var/run/secrets/kubernetes.io/se
 const token = await readFile(`${account}/token`, 'utf8');
 const ca = await readFile(`${account}/ca.crt`, 'utf8');
 const credentials = `/apis/tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/tunnelcredentials`;
-// Process 1 ends by no signal that it has no handler for. What is left then is removed by the next test.
+// Process 1 ignores signals without a handler. The next test removes any leftovers.
 process.once('SIGTERM', () => process.exit(143));
 const deadline = Date.now() + Number(TIMEOUT_SECONDS) * 1000;
 
-// Not by fetch, which would trust the cluster's CA for the management API as well; the operator does not.
+// Not fetch, which would also trust the cluster's CA for the management API; the operator does not.
 async function kube(method, path, body) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const call = request(`${server}${path}`, { method, headers, ca });
@@ -69,7 +69,7 @@ async function proveToken() {
   const answer = await response.json();
   if (response.status === 403) {
     process.stdout.write(
-      `${status.id} has its token in Secret ${NAME}; only an admin's API key may ask whether it authenticates, and the operator's is none\n`,
+      `${status.id} has its token in Secret ${NAME}; only an admin's API key may ask whether it authenticates, and the operator's key is not one\n`,
     );
     return;
   }

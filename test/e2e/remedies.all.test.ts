@@ -135,9 +135,9 @@ const problems: Problem[] = [
     type: ROUTES,
     arrange: deletedWhileReferredTo,
     says: (name) =>
-      `spec.edgeRef: HTTPSEdge ${namespace}/${name} is being deleted: refer to another, or delete this object, too`,
+      `spec.edgeRef: HTTPSEdge ${namespace}/${name} is being deleted: refer to another, or delete this object as well`,
     remedies: { 'refer to another': moveToAnother },
-    ends: { 'delete this object, too': (name) => stack.remove(ROUTES, name) },
+    ends: { 'delete this object as well': (name) => stack.remove(ROUTES, name) },
   },
   {
     what: 'what is to be deleted, but is referred to',

@@ -72,6 +72,6 @@ async function existingOwner(managed: ManagedObject, id: string): Promise<Remote
   if (remote) return remote;
   throw new Blocked(
     REASON.externalNotFound,
-    `${id} does not exist: there is nothing to set the modules of; correct the reference`,
+    `${id} does not exist: there is nothing that could have modules; correct the reference`,
   );
 }

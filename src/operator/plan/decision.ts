@@ -139,7 +139,7 @@ export async function decideModules(
   if (!remote)
     throw new Blocked(
       REASON.rejected,
-      `${id} does not exist: there is nothing to set the modules of; correct the reference`,
+      `${id} does not exist: there is nothing that could have modules; correct the reference`,
     );
   const changed = external.changes(spec, remote);
   if (moved) return { ...moved, remote, changed };

@@ -248,7 +248,7 @@ export class Inputs {
     if (target.metadata.deletionTimestamp !== undefined && !isBound) {
       const remedy = input.isImmutable
         ? 'delete this object, and create one that refers to another'
-        : 'refer to another, or delete this object, too';
+        : 'refer to another, or delete this object as well';
       throw unresolved(REASON.referenceDeleting, path, `${what} is being deleted: ${remedy}`);
     }
     if (id !== undefined) return id;

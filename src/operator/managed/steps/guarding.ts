@@ -28,7 +28,7 @@ export async function guarded(managed: ManagedObject, spec: ManagedSpec, remote?
   const members = managed.kind.declared.unserved?.(spec, remote) ?? [];
   const missing = members.length === 0 ? undefined : await missingModules(managed, spec, remote);
   if (missing === undefined) return { spec, waiting: undefined };
-  const message = `${specPaths(members)} is set once the modules are there, without which it would serve everybody: ${missing}`;
+  const message = `${specPaths(members)} is set once the modules that protect it are there: ${missing}`;
   const others = Object.entries(spec).filter(([member]) => !members.includes(member));
   return {
     // Only optional members are ever left out.

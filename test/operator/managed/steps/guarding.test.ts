@@ -66,7 +66,7 @@ test.each<[string, Parameters<typeof serving>, string[], string]>([
   expect(waiting).toEqual({
     status: 'False',
     reason: 'WaitingForModules',
-    message: `spec.open is set once the modules are there, without which it would serve everybody: ${named}, whose condition Ready says what is missing`,
+    message: `spec.open is set once the modules that protect it are there: ${named}, whose condition Ready says what is missing`,
   });
 });
 

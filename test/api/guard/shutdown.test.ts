@@ -162,8 +162,10 @@ describe('a stop', () => {
     slow.socket.resume();
     for (const peer of [waiting, slow]) expect(await peer.untilEnded()).toBe('closed');
     expect(endings(waiting)).toEqual(['close']);
-    expect(slow.received().match(/HTTP\/1\.1 200 /g)).toHaveLength(8);
-    expect(slow.received().endsWith('}')).toBe(true);
+    // Requests that were not begun by then may go unanswered, but no response is cut.
+    const responses = slow.received().split('HTTP/1.1 200 ').slice(1);
+    expect(responses.length).toBeGreaterThan(1);
+    expect(responses.filter((text) => !text.endsWith('}'))).toEqual([]);
     await stopped;
     expect(api.cuts()).toEqual([]);
   });

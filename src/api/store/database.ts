@@ -1,12 +1,21 @@
-/** Statements and transactions: every wait has a timeout, and a transaction is a function. */
+/** The pool of connections to PostgreSQL, statements and transactions: every wait has a timeout, and a transaction is a function. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
 import { mustRetry } from './database-errors.ts';
-import { openPool, type PoolOptions } from './pool.ts';
 import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
 
-export type DatabaseOptions = PoolOptions;
+export interface DatabaseOptions {
+  url: string;
+  /** Maximum number of connections. */
+  poolSize: number;
+  /** Milliseconds that one statement may take on the server. */
+  statementTimeoutMs: number;
+  /** Milliseconds to wait for a free or new connection. */
+  connectTimeoutMs: number;
+  /** Called when an idle connection breaks, for example because the server restarts. */
+  onError?: (error: Error) => void;
+}
 
 /** Runs statements: the pool (each in its own transaction) or one transaction. */
 export interface Executor {
@@ -132,4 +141,27 @@ function brokenBy(error: unknown): Error | undefined {
   const isRefusal = error instanceof pg.DatabaseError && error.severity === 'ERROR';
   if (isRefusal && !SPOILS.has(error.code ?? '')) return undefined;
   return error instanceof Error ? error : new Error(String(error));
+}
+
+/** Connects when the first connection is taken. */
+function openPool({ url, poolSize, statementTimeoutMs, connectTimeoutMs, onError }: DatabaseOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    statement_timeout: statementTimeoutMs,
+    // The server itself ends a slow statement; this is for a server that does not answer at all.
+    query_timeout: statementTimeoutMs + 5_000,
+    lock_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+    application_name: 'tunnel-operator',
+    options: '-c TimeZone=UTC -c DateStyle=ISO',
+  });
+  pool.on('error', (error) => onError?.(error));
+  // The pool listens only to idle connections. Without a listener, one that breaks between two statements of a
+  // transaction, or while the pool is closing, would end the process.
+  pool.on('connect', (client) => void client.on('error', () => {}));
+  return pool;
 }

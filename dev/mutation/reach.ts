@@ -28,11 +28,7 @@ export function testsThatReach(source: string, imports: Imports, isInTier: (test
   for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
   return [...reached]
     .filter((file) => file.endsWith('.test.ts') && isInTier(file))
-    .map((file) => ({ file, distance: distance(source, file) }))
-    .map(({ file, distance }) => ({
-      file,
-      distance: distance > 1 && startsProcess(file, imports) ? distance + 10 : distance,
-    }))
+    .map((file) => ({ file, distance: distance(source, file, imports) }))
     .sort((a, b) => a.distance - b.distance || a.file.localeCompare(b.file))
     .map(({ file }) => file);
 }
@@ -49,15 +45,16 @@ export function startsProcess(test: string, imports: Imports): boolean {
   return false;
 }
 
-/** 0: the test of the same name; 1: a test in its folder; 2: a broad test; then one more for each folder up. */
-function distance(source: string, test: string): number {
+/** 0: the test of the same name; 1: a test in its folder; 2: a broad test; then one more for each folder up, and ten for tests that start processes. */
+function distance(source: string, test: string, imports: Imports): number {
   const nameOf = (file: string) => basename(file).split('.')[0];
   const mirrored = dirname(source.replace(/^src\//, 'test/'));
   if (nameOf(source) === nameOf(test)) return 0;
   if (test.startsWith(`${mirrored}/`)) return 1;
   const broad = Object.entries(BROAD).flatMap(([room, tests]) => (source.startsWith(`${room}/`) ? tests : []));
-  if (broad.some((path) => test.startsWith(`${path}.`))) return 2;
-  let steps = 3;
+  const extra = startsProcess(test, imports) ? 10 : 0;
+  if (broad.some((path) => test.startsWith(`${path}.`))) return 2 + extra;
+  let steps = 3 + extra;
   for (let folder = dirname(mirrored); folder !== '.'; folder = dirname(folder), steps++) {
     if (test.startsWith(`${folder}/`)) return steps;
   }

@@ -1,7 +1,4 @@
-/**
- * Modules of edges and routes: settings without an id, which an object sets, changes, deletes and sets back.
- * sign-in.all.test.ts has those that sign users in.
- */
+/** Modules of edges: settings without an id, which an object sets, changes, deletes and sets back. */
 import { describe, expect, test } from 'vitest';
 import { ifThere } from './if-there.ts';
 import { eventually, manifest, ours, startStack } from './stack.ts';
@@ -183,8 +180,17 @@ describe('the edge', () => {
     const { ready } = await stack.reason(EDGE_MODULES, 'two', 'Ready', 'ManagementConflict');
     expect(ready?.message).toContain(`${edge} is already managed by the TLSEdgeModules ${stack.namespace}/one`);
     expect(await modulesOf(edge)).toEqual({ backend: [answering] });
+    // As in a rename: the edge is never without modules.
+    const seen: Record<string, string[]>[] = [];
+    let isOver = false;
+    const watching = (async () => {
+      while (!isOver) seen.push(await modulesOf(edge));
+    })();
     await stack.remove(EDGE_MODULES, 'one');
     await stack.ready(EDGE_MODULES, 'two');
+    isOver = true;
+    await watching;
+    expect(seen.filter((modules) => modules.backend === undefined)).toEqual([]);
     expect(await modulesOf(edge)).toEqual({ backend: [other] });
     // Two that are deleted at once do not leave them to each other.
     await stack.apply(object('TLSEdgeModules', 'one', { ...spec, ...backend('one') }));

@@ -41,8 +41,8 @@ async function withoutSecret<R extends Resource>(
 }
 
 /**
- * Whether an immutable field was sent in another spelling of what is stored. Null means what it meant in the create: the
- * initial value, or what the service chose.
+ * Whether an immutable field was sent in another spelling of the stored value. Null means the same as in the create: the
+ * initial value, or the one that the service chose.
  */
 function isStoredAs(field: Field | undefined, sent: unknown, stored: unknown): boolean {
   const read = field?.input.safeParse(sent);

@@ -9,7 +9,7 @@ import { type Inputs, resourceIdOf } from '../managed/knowledge/inputs.ts';
 import { type ObjectKey, objectKey, partsOf, targetOf } from '../managed/knowledge/reference-index.ts';
 import { isWaitingForModules } from '../managed/steps/guarding.ts';
 
-/** Keeps the index of what the objects of one kind refer to. */
+/** Indexes the references of the objects of one kind. */
 export class IndexInputs implements ChangeHandler {
   readonly #kind: string;
   readonly #inputs: Inputs;
@@ -113,7 +113,7 @@ export class EnqueueCrossing implements ChangeHandler {
     this.enqueue(object.metadata.namespace);
   }
 
-  /** @param namespace of what is referred to; all namespaces if undefined */
+  /** @param namespace the referenced namespace; all if undefined */
   enqueue(namespace?: string): void {
     for (const referrer of this.#inputs.index.crossingInto(namespace)) enqueue(this.#inputs, referrer);
   }

@@ -93,7 +93,7 @@ export class Guards {
       if (!isMeant || modules.length === 0) return [];
       if (!(await this.#mayRefer({ kind: kind.kind, namespace }, name))) return [];
       const plan = await this.#options.planOf({ kind: kind.kind, namespace, name: own });
-      // An object that could have set them by now and has not is being kept from it.
+      // An existing object without a plan of its own has had its chance: something blocks it.
       const willSet = !isPaused(object) && (plan ? plan.action !== 'blocked' : isNew);
       return [{ modules, willSet }];
     });

@@ -111,7 +111,7 @@ test('a controller reconciles what it finds and what comes, each version once', 
   await stack.apply(policy('came'));
   await stack.ready(POLICIES, 'came');
   const last = await fence('last');
-  expect(reconciled()).toEqual([`${namespace}/found`, `${namespace}/came`, last]);
+  await eventually(async () => expect(reconciled()).toEqual([`${namespace}/found`, `${namespace}/came`, last]));
   const { object } = await stack.see(POLICIES, 'came');
   expect(object).toMatchObject({ kind: 'IPPolicy', apiVersion: 'tunnel-operator.dev/v1alpha1' });
   expect(await metric('workqueue_depth', { name: 'IPPolicy' })).toBe(0);
@@ -145,7 +145,9 @@ test('after a restart, a controller reconciles only what has changed meanwhile, 
   });
   await stack.ready(POLICIES, 'edited');
   const last = await fence('after-restart');
-  expect(new Set(reconciled())).toEqual(new Set([`${namespace}/edited`, `${namespace}/gone`, last]));
+  await eventually(async () =>
+    expect(new Set(reconciled())).toEqual(new Set([`${namespace}/edited`, `${namespace}/gone`, last])),
+  );
 });
 
 test('a controller leaves the objects alone that are not its own, and does not count them', async () => {
@@ -156,7 +158,7 @@ test('a controller leaves the objects alone that are not its own, and does not c
   await stack.ready(POLICIES, 'own');
   await stack.apply(policy('theirs', { description: 'new' }));
   const last = await fence('own-too');
-  expect(new Set(reconciled())).toEqual(new Set([`${namespace}/own`, last]));
+  await eventually(async () => expect(new Set(reconciled())).toEqual(new Set([`${namespace}/own`, last])));
   expect(await metric('tunnel_operator_managed_objects', { kind: 'IPPolicy' })).toBe(2);
 });
 

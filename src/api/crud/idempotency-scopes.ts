@@ -39,7 +39,7 @@ export const MAX_IN_SCOPE = 1000;
 const COUNT = 'select count(*) as records from idempotency_keys where principal = $1 and scope = $2';
 
 /** Deleted resources do not count. @throws CONFLICT if the scope is full */
-export async function mustHaveRoom(tx: Executor, principal: string, { scope, sequence }: StoredPlace): Promise<void> {
+export async function requireRoom(tx: Executor, principal: string, { scope, sequence }: StoredPlace): Promise<void> {
   // Numbers rise by one, so the scope cannot be full below this one.
   if (sequence <= MAX_IN_SCOPE) return;
   const [row] = await tx.query({ name: 'scope.count', text: COUNT, values: [principal, scope] });

@@ -14,7 +14,7 @@ import type { Database, Executor } from '../store/database.ts';
 import { databaseTime } from '../store/database-time.ts';
 import { BATCH, inBatches } from './batches.ts';
 import { existing } from './existing.ts';
-import { advance, mustHaveRoom, refusal, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
+import { advance, refusal, requireRoom, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
 
 /** How long a replay can still show the one-time token. */
 export const TOKEN_KEPT_MS = 24 * 60 * 60 * 1000;
@@ -102,7 +102,7 @@ export async function claim(tx: Executor, tried: Attempt): Promise<Replay | unde
     if (earlier) return earlier;
     throw await refusal(tx, principal, place);
   }
-  if (place) await mustHaveRoom(tx, principal, place);
+  if (place) await requireRoom(tx, principal, place);
   // Repeats only if the record disappears in between because its resource is deleted.
   for (let turn = 0; turn < 5; turn++) {
     const now = new Date().toISOString();

@@ -74,7 +74,7 @@ const POOL_TIMEOUT = /timeout exceeded when trying to connect/i;
 /** The condition of a request that got no connection because all were in use. */
 export const POOL_EXHAUSTED = 'pool_exhausted';
 
-export function mustRetry(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   const { code } = read(error);
   return code !== undefined && RETRY.has(code);
 }

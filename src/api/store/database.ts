@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
-import { mustRetry } from './database-errors.ts';
+import { isRetryable } from './database-errors.ts';
 import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
 
 export interface DatabaseOptions {
@@ -107,7 +107,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         try {
           return await attempt(work);
         } catch (error) {
-          if (tries === ATTEMPTS || !mustRetry(error)) throw error;
+          if (tries === ATTEMPTS || !isRetryable(error)) throw error;
           await sleep(backoff(tries, PAUSE));
         }
       }

@@ -112,7 +112,7 @@ export function plainKind<
   const fields = familyFields(family, omit);
   const givenIn = new Map<string, string>(Object.entries(given));
   const ungiven = fields.filter(({ name }) => !givenIn.has(name));
-  mustBePlain(options.kind, family, ungiven, { own: ownSpec, sources, hasDelivery: options.delivery !== undefined });
+  requirePlain(options.kind, family, ungiven, { own: ownSpec, sources, hasDelivery: options.delivery !== undefined });
   const places = new Map(fields.map(({ member, name }) => [member, givenIn.get(name) ?? member]));
   // Members that the kind declares itself are not derived as well.
   const declared = ungiven.filter(({ member }) => !(member in ownSpec));
@@ -175,7 +175,7 @@ function expanded<Spec, R extends Remote>(
   };
 }
 
-function mustBePlain(
+function requirePlain(
   kind: string,
   family: Family,
   fields: readonly FamilyField[],

@@ -13,7 +13,7 @@ import { isDeleting, isPaused } from './identity/recorded-status.ts';
 import { observedReady, observedSynced } from './object/findings.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './object/managed-object.ts';
 import { observeVisible } from './object/not-found.ts';
-import { mustHaveNoRival } from './object/rivals.ts';
+import { requireNoRival } from './object/rivals.ts';
 import { type ShownFailure, showFailure, showPaused, writeStatus } from './object/status.ts';
 import { ensureAttachedTo, ensureOwnerShown, restoreOwnerShown } from './steps/attachment.ts';
 import { retireSuperseded } from './steps/deletion.ts';
@@ -42,7 +42,7 @@ export class AttachedReconciler {
     const ownerId = ownerIdIn(managed.kind.declared, spec);
     if (spec.managementPolicy === 'Observe') return observeOwner(managed, spec, ownerId);
     await ensureAttachedTo(managed, ownerId);
-    await mustHaveNoRival(managed);
+    await requireNoRival(managed);
     await ensureOwnerShown(managed);
     const remote = await existingOwner(managed, ownerId);
     const current = await ensureUpToDate(managed, spec, { remote, isHeld: true });

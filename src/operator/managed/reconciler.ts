@@ -17,7 +17,7 @@ import { earliest } from './identity/schedule.ts';
 import { withNote } from './object/findings.ts';
 import { ManagedObject, type ObjectAccess, type Outcome } from './object/managed-object.ts';
 import { requireAdoptionGrant, requireHandOutGrant } from './object/permissions.ts';
-import { mustHaveNoRival } from './object/rivals.ts';
+import { requireNoRival } from './object/rivals.ts';
 import { type ShownFailure, showFailure, showPaused, writeStatus } from './object/status.ts';
 import { ensureAdopted, idToAdopt } from './steps/adoption.ts';
 import { createRemote } from './steps/creation.ts';
@@ -50,7 +50,7 @@ export class ManagedReconciler {
     requireHandOutGrant(managed.kind.declared, spec, managed.mayHandOutUserRights);
     // Before any step that could reveal whether the named resource exists.
     if (idToAdopt(managed.object) !== undefined) requireAdoptionGrant(managed);
-    await mustHaveNoRival(managed);
+    await requireNoRival(managed);
     await ensureAdopted(managed, spec);
     await ensureIntent(managed);
     // If no resource can stay, findRemote has recorded in the identity what to create.

@@ -8,8 +8,8 @@ import {
   Blocked,
   type CreateScope,
   type External,
-  mustBeChangeable,
   type Remote,
+  requireChangeable,
 } from '../managed/declaration/external.ts';
 import { type AnyKind, ownerIdIn } from '../managed/declaration/kind.ts';
 import type { ManagedSpec } from '../managed/declaration/spec.ts';
@@ -64,7 +64,7 @@ export async function decide(
   }
   const renewal = delivery?.renewal(object, spec, remote, new Date()).due;
   if (renewal) return { action: 'replace', remote, changed, reason: renewal.message };
-  mustBeChangeable(external, spec, remote);
+  requireChangeable(external, spec, remote);
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
 }
 
@@ -79,7 +79,7 @@ async function adoption(
   if (!external.isId(id)) throw new Blocked(REASON.rejected, `${id}, which is to be adopted, is no id of this kind`);
   const remote = await external.observe(id);
   if (!remote) throw new Blocked(REASON.rejected, `${id}, which is to be adopted, does not exist`);
-  mustBeChangeable(external, spec, remote);
+  requireChangeable(external, spec, remote);
   const changed = external.changes(spec, remote);
   const renewal = delivery?.renewal(withoutRequest(object), spec, remote, new Date()).due;
   if (renewal) return { action: 'replace', remote, changed, reason: `adopted. ${renewal.message}` };

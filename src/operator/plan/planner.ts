@@ -8,7 +8,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from '../managed/declaration/external.ts';
 import { type ManagedSpec, readSpec } from '../managed/declaration/spec.ts';
 import { isDeleting, isPaused, readStatus } from '../managed/identity/recorded-status.ts';
-import { mustNameNoIds, requireAdoptionGrant, requireHandOutGrant } from '../managed/object/permissions.ts';
+import { requireAdoptionGrant, requireHandOutGrant, requireNoIds } from '../managed/object/permissions.ts';
 import { idToAdopt } from '../managed/steps/adoption.ts';
 import type { ApiServerCheck } from './api-server-check.ts';
 import { type AnyExternal, decide, decideModules, decideObserved, namesOnlyItsOwn, overdue } from './decision.ts';
@@ -22,7 +22,7 @@ import type { Planned } from './planned.ts';
 import { Resolution } from './resolution.ts';
 import type { Rivals } from './rivals.ts';
 import type { SecretConflicts } from './secret-conflicts.ts';
-import { changesOf, mustKnowMembers } from './spec-changes.ts';
+import { changesOf, requireKnownMembers } from './spec-changes.ts';
 import { observingAgain } from './steady-observation.ts';
 
 export interface PlannerOptions {
@@ -130,7 +130,7 @@ export class Planner {
     if (isDeleting(application.object)) throw new Blocked(REASON.rejected, 'the object is being deleted');
     if (!isPaused(application.object)) {
       // These messages use the terms of the file; the API server checks the rest.
-      mustKnowMembers(kind, document.spec);
+      requireKnownMembers(kind, document.spec);
       readSpec(kind.spec, application.object);
     }
     const object = await this.#options.apiServer.accepted(kind, application);
@@ -180,7 +180,7 @@ export class Planner {
   async #requireAdoptionGrant(kind: DerivedKind, external: AnyExternal, object: KubeObject): Promise<void> {
     const mayAdopt = this.#options.mayAdopt(object.metadata.namespace ?? '');
     if (mayAdopt) return;
-    mustNameNoIds(object);
+    requireNoIds(object);
     if (isAttached(kind)) return;
     const isAdoption = idToAdopt(object) !== undefined || !(await namesOnlyItsOwn(external, object));
     if (isAdoption) requireAdoptionGrant({ object, mayAdopt });

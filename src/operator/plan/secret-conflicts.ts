@@ -6,8 +6,8 @@ import { mayExist } from '../managed/declaration/external.ts';
 import { type Handout, valueIn } from '../managed/declaration/handout.ts';
 import type { ManagedSpec } from '../managed/declaration/spec.ts';
 import { type Handed, type SecretSpec, secretBody, secretNameOf, storedValue } from '../managed/secrets/content.ts';
-import { mustBeOurs } from '../managed/secrets/ownership.ts';
-import { mustBeOfType, mustBeWritable } from '../managed/secrets/unwritable-secret.ts';
+import { requireOwnership } from '../managed/secrets/ownership.ts';
+import { requireSecretType, requireWritable } from '../managed/secrets/unwritable-secret.ts';
 import type { AnyExternal, Decision } from './decision.ts';
 import type { ObjectName } from './declared-objects.ts';
 import { isNew, NOT_CREATED } from './desired-cluster.ts';
@@ -58,10 +58,10 @@ export class SecretConflicts {
     const existing = found ?? this.#toCome.get(keyOf({ metadata: name }));
     if (existing) {
       const exists = this.#options.mayAdopt(name.namespace) ? (id: string) => mayExist(external, id) : undefined;
-      await mustBeOurs(handout, existing, object, decision.remote?.id, exists);
-      mustBeOfType(handout, existing);
+      await requireOwnership(handout, existing, object, decision.remote?.id, exists);
+      requireSecretType(handout, existing);
       const handed = handedNow(handout, existing, decision);
-      mustBeWritable(existing, handed && secretBody(handout, object, spec, handed, existing).data);
+      requireWritable(existing, handed && secretBody(handout, object, spec, handed, existing).data);
       return;
     }
     if (this.#options.isDeclared(name)) {

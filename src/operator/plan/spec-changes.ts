@@ -30,7 +30,7 @@ export interface SpecChange {
 const record = z.record(z.string(), z.unknown()).catch({});
 
 /** Rejects unknown members, as the API server does. @throws Blocked */
-export function mustKnowMembers(kind: DerivedKind, spec: unknown): void {
+export function requireKnownMembers(kind: DerivedKind, spec: unknown): void {
   const known = new Set([...ownMembers(kind).map(([name]) => name), ...Object.keys(managedSpec)]);
   const unknown = Object.keys(record.parse(spec)).filter((name) => !known.has(name));
   if (unknown.length > 0)

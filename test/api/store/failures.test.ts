@@ -1,6 +1,6 @@
 /** What a failed statement means, from the error alone; database-errors.test.ts has what PostgreSQL says. */
 import { describe, expect, test } from 'vitest';
-import { mustRetry, transientCondition, violation } from '../../../src/api/store/database-errors.ts';
+import { isRetryable, transientCondition, violation } from '../../../src/api/store/database-errors.ts';
 
 const failure = (members: object, message = 'failed') => Object.assign(new Error(message), members);
 const refused = failure({ code: 'ECONNREFUSED' });
@@ -13,7 +13,7 @@ describe('is worth another try at once', () => {
     ['an error without a code', failure({}), false],
     ['what is no error', { code: '40001' }, false],
   ])('%s: %s', (_, error, expected) => {
-    expect(mustRetry(error)).toBe(expected);
+    expect(isRetryable(error)).toBe(expected);
   });
 });
 

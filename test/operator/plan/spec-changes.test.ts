@@ -5,7 +5,7 @@ import { kinds } from '../../../src/operator/kinds/kinds.ts';
 import { tlsEdgeModulesKind } from '../../../src/operator/kinds/tls-edge-modules.ts';
 import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
 import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
-import { changesOf, mustKnowMembers } from '../../../src/operator/plan/spec-changes.ts';
+import { changesOf, requireKnownMembers } from '../../../src/operator/plan/spec-changes.ts';
 import { object } from '../objects.ts';
 
 const unchanged = { namespace: 'n', texts: new Map(), targets: new Map(), secretBefore: [] };
@@ -109,7 +109,7 @@ describe('what is secret', () => {
 
 test('members that the kind does not have are refused, all of them at once', () => {
   const known = { tlsEdgeRef: { name: 'edge' }, managementPolicy: 'Observe', deletionPolicy: 'Retain' };
-  const refused = (more: object) => () => mustKnowMembers(tlsEdgeModulesKind, { ...known, ...more });
+  const refused = (more: object) => () => requireKnownMembers(tlsEdgeModulesKind, { ...known, ...more });
   expect(refused({})).not.toThrow();
   expect(refused({ edge: 1, other: 2 })).toThrow(Blocked);
   expect(refused({ edge: 1, other: 2 })).toThrow('spec.edge: unknown field; spec.other: unknown field');

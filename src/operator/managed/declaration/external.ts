@@ -131,7 +131,7 @@ export class StaleObject extends Error {
 }
 
 /** @throws Blocked when no update can make the resource match the spec */
-export function mustBeChangeable<Spec, R extends Remote>(
+export function requireChangeable<Spec, R extends Remote>(
   external: Pick<External<Spec, R>, 'immutableChanges'>,
   spec: Spec,
   remote: R,

@@ -17,7 +17,7 @@ import type { ReissueBackoff } from '../secrets/reissue-backoff.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import type { DnsEndpoints } from './dns-endpoint.ts';
 import type { ManagedMetrics } from './metrics.ts';
-import { mustNameNoIds } from './permissions.ts';
+import { requireNoIds } from './permissions.ts';
 
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
@@ -92,7 +92,7 @@ export class ManagedObject {
    */
   async readSpec(): Promise<ManagedSpec> {
     const declared = readSpec(this.kind.declared.spec, this.object);
-    if (!this.mayAdopt) mustNameNoIds(this.object);
+    if (!this.mayAdopt) requireNoIds(this.object);
     const { spec, inputs, remark } = await this.kind.inputs.resolve(this.kind.name, this.object, declared);
     this.inputs = inputs;
     this.remark = remark;

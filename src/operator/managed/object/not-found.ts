@@ -18,17 +18,17 @@ export interface Sought {
 /** The resource, or undefined if it does not exist. @throws Blocked if it may merely be hidden */
 export async function observeVisible(managed: ManagedObject, sought: Sought): Promise<Remote | undefined> {
   const remote = await managed.kind.external.observe(sought.id);
-  if (!remote) await mustNotExist(managed, sought);
+  if (!remote) await requireAbsence(managed, sought);
   return remote;
 }
 
 /** Ensures that the resource does not exist. @throws Blocked if it may merely be hidden */
 export async function deleteVisible(managed: ManagedObject, sought: Sought): Promise<void> {
   const outcome = await managed.kind.external.delete(sought.id);
-  if (outcome === 'not found') await mustNotExist(managed, sought);
+  if (outcome === 'not found') await requireAbsence(managed, sought);
 }
 
-async function mustNotExist({ object, kind }: ManagedObject, sought: Sought): Promise<void> {
+async function requireAbsence({ object, kind }: ManagedObject, sought: Sought): Promise<void> {
   // The scope names everything that was created for the object, visible or not.
   const { resources } = await kind.external.scope(object.metadata.uid);
   const exists = resources.some(({ id }) => id === sought.id);

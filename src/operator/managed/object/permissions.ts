@@ -2,7 +2,7 @@
  * Permissions beyond the validity of a spec. Existing resources may be adopted only in namespaces that the administrator
  * permits. Otherwise, anyone who can write objects there could take over, read, or attach something to any resource.
  * An annotation that names a resource of another origin counts as adoption, and so does a reference by id
- * (`mustNameNoIds`). An object may not hand out the rights of a user through its Secret (docs/decisions/0015).
+ * (`requireNoIds`). An object may not hand out the rights of a user through its Secret (docs/decisions/0015).
  */
 import { ANNOTATION } from '../../contract/names.ts';
 import { REASON } from '../../contract/reasons.ts';
@@ -37,7 +37,7 @@ export function requireHandOutGrant(
  * For namespaces without adoption, where a reference by id could attach something to any resource.
  * @throws Blocked when the spec names anything by id, whether or not that exists
  */
-export function mustNameNoIds({ metadata, spec }: KubeObject): void {
+export function requireNoIds({ metadata, spec }: KubeObject): void {
   const paths = namedById(spec).map(({ path }) => path);
   if (paths.length === 0) return;
   const message = `nothing may be named by its id from namespace ${metadata.namespace}: refer to objects by name in place of ${paths.join(', ')}, or have the operator started with --adopt-namespaces that include it`;

@@ -18,7 +18,7 @@ export async function rivalOf({ object, kind, claims }: ManagedObject): Promise<
 }
 
 /** @throws Blocked when another object has precedence in managing what this one claims */
-export async function mustHaveNoRival(managed: ManagedObject): Promise<void> {
+export async function requireNoRival(managed: ManagedObject): Promise<void> {
   const rival = await rivalOf(managed);
   if (!rival) return;
   throw conflictWith(rival, managed.kind.name, currentClaim(managed.object)?.id);

@@ -39,7 +39,7 @@ export function releasedId(handout: Handout, existing: KubeObject): string | und
  * @param mayExist whether the resource of a released value may exist; undefined in namespaces without adoption
  * @throws Blocked when the object may not write the Secret
  */
-export async function mustBeOurs(
+export async function requireOwnership(
   handout: Handout,
   existing: KubeObject,
   object: KubeObject,

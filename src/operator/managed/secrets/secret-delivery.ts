@@ -7,9 +7,9 @@ import { type Handout, valueIn } from '../declaration/handout.ts';
 import { readIdentity } from '../identity/identity.ts';
 import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
 import { idIn } from './data.ts';
-import { formerNames, isOwnedBy, isReleased, mustBeOurs } from './ownership.ts';
+import { formerNames, isOwnedBy, isReleased, requireOwnership } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
-import { mustBeOfType, mustBeUnaltered, mustBeWritable } from './unwritable-secret.ts';
+import { requireSecretType, requireUnaltered, requireWritable } from './unwritable-secret.ts';
 
 /** Placeholders of realistic length for a dry run, since an admission policy may check the length. */
 const UNKNOWN = { id: 'x'.repeat(32), value: 'x'.repeat(50) };
@@ -35,11 +35,11 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const body = (existing?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, existing);
     const attempt = this.#secrets.tryCreate(body(), namespace);
     const made = await unlessExisting(attempt, () => this.#find(object, name));
-    if ('made' in made) return mustBeUnaltered(body(), made.made);
+    if ('made' in made) return requireUnaltered(body(), made.made);
     const { existing } = made;
-    mustBeOfType(this.handout, existing);
-    mustBeWritable(existing);
-    mustBeUnaltered(body(existing), await this.#secrets.tryPatch(name, body(existing), namespace));
+    requireSecretType(this.handout, existing);
+    requireWritable(existing);
+    requireUnaltered(body(existing), await this.#secrets.tryPatch(name, body(existing), namespace));
   }
 
   async deliver(recipient: Recipient, spec: Spec, remote: R): Promise<'held' | 'lost'> {
@@ -108,9 +108,9 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const existing = known ?? (await this.#create(object, spec, handed));
     if (!existing) return;
     const body = secretBody(this.handout, object, spec, handed, existing);
-    mustBeOfType(this.handout, existing);
-    mustBeWritable(existing, body.data);
-    mustBeUnaltered(body, await this.#secrets.patch(name, body, namespace));
+    requireSecretType(this.handout, existing);
+    requireWritable(existing, body.data);
+    requireUnaltered(body, await this.#secrets.patch(name, body, namespace));
   }
 
   /** Undefined if it was created, else the existing Secret. */
@@ -119,7 +119,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const creation = this.#secrets.create(body, object.metadata.namespace);
     const made = await unlessExisting(creation, () => this.#find(object, body.metadata.name, handed.id));
     if ('existing' in made) return made.existing;
-    mustBeUnaltered(body, made.made);
+    requireUnaltered(body, made.made);
     return undefined;
   }
 
@@ -127,7 +127,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   async #find(object: KubeObject, name: string, id?: string): Promise<KubeObject | undefined> {
     const found = await this.#secrets.find(name, object.metadata.namespace);
     const mayExist = this.#secrets.mayAdopt(object.metadata.namespace ?? '') ? this.#mayExist : undefined;
-    if (found) await mustBeOurs(this.handout, found, object, id, mayExist);
+    if (found) await requireOwnership(this.handout, found, object, id, mayExist);
     return found;
   }
 

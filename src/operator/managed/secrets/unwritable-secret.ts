@@ -11,7 +11,7 @@ import { encodedData } from './data.ts';
  * @param data the desired data; undefined while the value is not known
  * @throws Blocked when the Secret would have to change and cannot
  */
-export function mustBeWritable(existing: KubeObject, data?: Readonly<Record<string, unknown>>): void {
+export function requireWritable(existing: KubeObject, data?: Readonly<Record<string, unknown>>): void {
   const { name, deletionTimestamp } = existing.metadata;
   if (deletionTimestamp !== undefined) {
     throw new Blocked(REASON.secretConflict, `Secret ${name} is being deleted; it is written anew once it is gone`);
@@ -25,7 +25,7 @@ export function mustBeWritable(existing: KubeObject, data?: Readonly<Record<stri
  * @param stored the Secret as the API server stored it, or would store it in a dry run
  * @throws Blocked naming the altered fields
  */
-export function mustBeUnaltered(sent: SecretBody, stored: KubeObject): void {
+export function requireUnaltered(sent: SecretBody, stored: KubeObject): void {
   const altered = alteredFields(sent, stored);
   if (altered.length === 0) return;
   const what = `${altered.join(', ')} of Secret ${sent.metadata.name} would not be stored as written`;
@@ -57,7 +57,7 @@ function alteredMembers(
 }
 
 /** @throws Blocked when the type differs, which no patch can change */
-export function mustBeOfType({ secretType }: Pick<Handout, 'secretType'>, existing: KubeObject): void {
+export function requireSecretType({ secretType }: Pick<Handout, 'secretType'>, existing: KubeObject): void {
   if (existing.type === secretType) return;
   throw unwritable(existing, `has the type ${String(existing.type)}, and has to have the type ${secretType}`);
 }

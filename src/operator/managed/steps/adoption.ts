@@ -2,7 +2,7 @@
 import { ANNOTATION } from '../../contract/names.ts';
 import { EVENT_REASON, REASON } from '../../contract/reasons.ts';
 import { annotation, type KubeObject } from '../../kube/kube-object.ts';
-import { Blocked, mustBeChangeable } from '../declaration/external.ts';
+import { Blocked, requireChangeable } from '../declaration/external.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
 import { isBegun, mayAdopt, readIdentity } from '../identity/identity.ts';
 import { adoptedIdentity } from '../identity/recovered-identity.ts';
@@ -16,7 +16,7 @@ const CORRECT_OR_REMOVE = 'correct the annotation, or remove it to have a new on
 export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
   const id = idToAdopt(managed.object);
   if (id === undefined) return;
-  mustBeId(managed, id);
+  requireId(managed, id);
   const { external } = managed.kind;
   const remote = await observeVisible(managed, { id, generation: 0 });
   if (!remote) {
@@ -26,7 +26,7 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
     throw new Blocked(REASON.externalNotFound, message);
   }
   // Checked before adopting: the remedy is to delete the object, which must not delete a resource that it does not own.
-  mustBeChangeable(external, spec, remote);
+  requireChangeable(external, spec, remote);
   await managed.mustBeNewest();
   // An object that looks new may have lost its annotations and status.
   const scope = await external.closeScope(managed.object.metadata.uid);
@@ -35,7 +35,7 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
 }
 
 /** @throws Blocked when no resource of the kind can have the id that the annotation names */
-export function mustBeId({ kind }: ManagedObject, id: string): void {
+export function requireId({ kind }: ManagedObject, id: string): void {
   if (kind.external.isId(id)) return;
   const what = `is not an id for the kind ${kind.name} (${kind.external.idPrefix}…)`;
   throw new Blocked(

@@ -8,7 +8,7 @@ import type { ManagedObject } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
 import { guarded } from './guarding.ts';
 import { recoverIdentity } from './recovery.ts';
-import { changedForGood, type FoundRemote, lost, mustBeDeliverable, supersede } from './replacement.ts';
+import { changedForGood, type FoundRemote, lost, requireDeliverable, supersede } from './replacement.ts';
 
 /** After this many fresh starts in one reconcile, the create is left to the next one. */
 const MOST_GENERATIONS_AT_ONCE = 3;
@@ -20,7 +20,7 @@ const MOST_GENERATIONS_AT_ONCE = 3;
 export async function createRemote(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote> {
   const { delivery } = managed.kind;
   // A stale cache could hold an outdated generation.
-  await mustBeDeliverable(managed, spec);
+  await requireDeliverable(managed, spec);
   for (let attempt = 0; attempt < MOST_GENERATIONS_AT_ONCE; attempt++) {
     const isExpected = await ensureExpected(managed);
     const identity = readIdentity(managed.object);

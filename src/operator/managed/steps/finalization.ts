@@ -14,7 +14,7 @@ import { closeCreates } from './recovery.ts';
 /** @throws Blocked while something refers to the resource */
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
   if (!hasFinalizer(managed.object)) return managed.outcome();
-  mustBeUnreferenced(managed);
+  requireUnreferenced(managed);
   // It may be gone already, and another object of the same name may have the modules that it had.
   await managed.mustBeNewest();
   const { object } = managed;
@@ -56,7 +56,7 @@ async function belongsToAnother(managed: ManagedObject): Promise<boolean> {
 const MOST_NAMED = 5;
 
 /** @throws Blocked naming the objects that refer to this one by name */
-function mustBeUnreferenced({ object, kind }: ManagedObject): void {
+function requireUnreferenced({ object, kind }: ManagedObject): void {
   if (kind.declared.deletableWhileReferenced) return;
   const referrers = kind.inputs.referrersOf(kind.name, object);
   if (referrers.length === 0) return;

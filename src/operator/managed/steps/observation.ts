@@ -14,7 +14,7 @@ import type { ManagedObject, Outcome } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
 import { requireAdoptionGrant } from '../object/permissions.ts';
 import { writeStatus } from '../object/status.ts';
-import { mustBeId } from './adoption.ts';
+import { requireId } from './adoption.ts';
 import { retireSuperseded } from './deletion.ts';
 
 /** @throws Blocked when the object names no resource */
@@ -34,7 +34,7 @@ export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Pr
   const { generation } = readIdentity(managed.object);
   const isOwn = !mayAdopt(managed.object);
   if (!isOwn) requireAdoptionGrant(managed);
-  mustBeId(managed, id);
+  requireId(managed, id);
   const remote = await observeVisible(managed, { id, generation });
   if (!remote) {
     const remedy = isOwn

@@ -118,7 +118,7 @@ export async function supersede(
   remote: Remote,
   renewal: Renewal,
 ): Promise<undefined> {
-  await mustBeDeliverable(managed, spec);
+  await requireDeliverable(managed, spec);
   const after = new Date(Date.now() + renewal.overlapMs);
   const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
   await managed.persist(next, asRotated(managed));
@@ -144,7 +144,7 @@ const asRotated = ({ kind, object }: ManagedObject) => (kind.delivery ? rotation
  * Ensures that the Secret can be written before a token is issued. A lost Secret may be the first sign that the object or its
  * namespace is being deleted.
  */
-export async function mustBeDeliverable(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
+export async function requireDeliverable(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
   await managed.mustBeNewest();
   await managed.kind.delivery?.prepare(managed.object, spec);
 }

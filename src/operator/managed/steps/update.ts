@@ -1,6 +1,6 @@
 /** Making the remote resource match the spec. */
 import { EVENT_REASON } from '../../contract/reasons.ts';
-import { mustBeChangeable, type Remote } from '../declaration/external.ts';
+import { type Remote, requireChangeable } from '../declaration/external.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
 import { readIdentity } from '../identity/identity.ts';
 import { hasNewInputs, isDrift } from '../object/drift.ts';
@@ -36,7 +36,7 @@ export async function ensureUpToDate(
   if (changes.length === 0) {
     return { remote, ready: readyOf(remote), synced: waiting ?? unchanged(managed.object), renewAt };
   }
-  mustBeChangeable(external, allowed, remote);
+  requireChangeable(external, allowed, remote);
   // Another process may have made the difference for a newer version of the object, or the object may be gone.
   await managed.mustBeNewest();
   const updated = await external.update(remote, allowed);

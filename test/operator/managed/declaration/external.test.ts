@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { mustBeChangeable } from '../../../../src/operator/managed/declaration/external.ts';
+import { requireChangeable } from '../../../../src/operator/managed/declaration/external.ts';
 
 const remote = { id: 'cr_1', uri: '/credentials/cr_1' };
 const external = (...fields: string[]) => ({ immutableChanges: () => fields });
 
 test('a resource that an update can bring in line passes', () => {
-  expect(() => mustBeChangeable(external(), {}, remote)).not.toThrow();
+  expect(() => requireChangeable(external(), {}, remote)).not.toThrow();
 });
 
 test('an immutable difference is rejected, naming the fields and the remedies', () => {
-  expect(() => mustBeChangeable(external('ownerId', 'region'), {}, remote)).toThrow(
+  expect(() => requireChangeable(external('ownerId', 'region'), {}, remote)).toThrow(
     expect.objectContaining({
       reason: 'Rejected',
       message:

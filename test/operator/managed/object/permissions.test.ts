@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { REASON } from '../../../../src/operator/contract/reasons.ts';
 import {
-  mustNameNoIds,
   namedById,
   requireAdoptionGrant,
   requireHandOutGrant,
+  requireNoIds,
 } from '../../../../src/operator/managed/object/permissions.ts';
 import { object } from '../../objects.ts';
 
@@ -44,7 +44,7 @@ test.for<[string, unknown, string[]]>([
   ['an id that is no reference', { labels: { id: 'x', ownerId: 'y' }, clientId: { value: 'z' } }, []],
 ])('a spec names by id %s', ([, spec, paths]) => {
   expect(namedById(spec)).toEqual(paths.map((path) => ({ path, id: 'x' })));
-  const naming = () => mustNameNoIds(object({ spec }));
+  const naming = () => requireNoIds(object({ spec }));
   if (paths.length === 0) expect(naming).not.toThrow();
   else expect(naming).toThrow(expect.objectContaining({ message: expect.stringContaining(paths.join(', ')) }));
 });

@@ -3,7 +3,7 @@ import {
   conflictWith,
   isCreatedIn,
   mayRetire,
-  mustHaveNoRival,
+  requireNoRival,
   wasManaged,
 } from '../../../../src/operator/managed/object/rivals.ts';
 import { object } from '../../objects.ts';
@@ -53,7 +53,7 @@ test.each<[string, Circumstances, string | undefined]>([
   ['nobody disputes it', { external: { scope: () => Promise.reject(new Error('asked')) } }, undefined],
 ])('an object may manage what it claims or not, when %s', async (_, circumstances, reason) => {
   const { managed } = await managing(claimant, circumstances);
-  const outcome = mustHaveNoRival(managed).catch((error: object) => error);
+  const outcome = requireNoRival(managed).catch((error: object) => error);
   if (reason === undefined) expect(await outcome).toBeUndefined();
   else expect(await outcome).toMatchObject({ reason });
 });

@@ -3,9 +3,9 @@ import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import { handout } from '../../../../src/operator/managed/declaration/handout.ts';
 import { type SecretBody, secretBody } from '../../../../src/operator/managed/secrets/content.ts';
 import {
-  mustBeOfType,
-  mustBeUnaltered,
-  mustBeWritable,
+  requireSecretType,
+  requireUnaltered,
+  requireWritable,
 } from '../../../../src/operator/managed/secrets/unwritable-secret.ts';
 import { object } from '../../objects.ts';
 
@@ -22,16 +22,16 @@ test.each<[string, Parameters<typeof object>[0], Record<string, unknown> | undef
   ['that is immutable and has an old key', { immutable: true, data }, { ...data, old: null }, immutable],
   ['that is being deleted', { metadata: { deletionTimestamp }, data }, data, 'it is written anew once it is gone'],
 ])('a Secret %s can be written or not', (_, secret, wanted, message) => {
-  const writing = () => mustBeWritable(object(secret), wanted);
+  const writing = () => requireWritable(object(secret), wanted);
   if (message === undefined) expect(writing).not.toThrow();
   else expect(writing).toThrow(message);
 });
 
 test('a Secret of another type cannot be written', () => {
   const secretType = 'tunnel-operator.dev/authtoken';
-  expect(() => mustBeOfType({ secretType }, object({ type: secretType }))).not.toThrow();
+  expect(() => requireSecretType({ secretType }, object({ type: secretType }))).not.toThrow();
   const message = `Secret a has the type Opaque, and has to have the type ${secretType}: delete the Secret, or set`;
-  expect(() => mustBeOfType({ secretType }, object({ type: 'Opaque' }))).toThrow(message);
+  expect(() => requireSecretType({ secretType }, object({ type: 'Opaque' }))).toThrow(message);
 });
 
 const token = handout(
@@ -45,7 +45,7 @@ const stored = ({ type, metadata, data }: SecretBody) => object({ type, data, me
 test('a Secret that is stored as written is fine, whatever else is in its metadata', () => {
   const { labels, annotations, ...metadata } = sent.metadata;
   const more = { ...metadata, labels: { ...labels, by: 'a webhook' }, annotations: { ...annotations, note: 'x' } };
-  expect(() => mustBeUnaltered(sent, stored({ ...sent, metadata: more }))).not.toThrow();
+  expect(() => requireUnaltered(sent, stored({ ...sent, metadata: more }))).not.toThrow();
 });
 
 test('a Secret that has lost what was to go is as written', () => {
@@ -53,10 +53,10 @@ test('a Secret that has lost what was to go is as written', () => {
   const before = object({ metadata: { labels: { old: 'x' }, annotations: { [ANNOTATION.template]: marker } } });
   const patch = secretBody(token, object(), spec, { id: 'cr_1', value: 't' }, before);
   expect(patch.metadata.labels).toMatchObject({ old: null });
-  expect(() => mustBeUnaltered(patch, stored(sent))).not.toThrow();
+  expect(() => requireUnaltered(patch, stored(sent))).not.toThrow();
   const { metadata } = patch;
   const unchanged = { ...patch, metadata: { ...metadata, labels: { ...metadata.labels, old: 'x' } } };
-  expect(() => mustBeUnaltered(patch, stored(unchanged))).toThrow('metadata.labels[old] of Secret a');
+  expect(() => requireUnaltered(patch, stored(unchanged))).toThrow('metadata.labels[old] of Secret a');
 });
 
 const { labels, annotations } = sent.metadata;
@@ -71,5 +71,5 @@ test.each<[string, Partial<SecretBody>]>([
   ['data[constructor]', { data: { ...sent.data, constructor: 'eA==' } }],
 ])('a Secret whose %s is altered when it is stored is of no use', (field, altered) => {
   const message = `${field} of Secret a would not be stored as written: exempt Secrets of the type ${sent.type} from`;
-  expect(() => mustBeUnaltered(sent, stored({ ...sent, ...altered }))).toThrow(message);
+  expect(() => requireUnaltered(sent, stored({ ...sent, ...altered }))).toThrow(message);
 });

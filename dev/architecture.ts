@@ -32,16 +32,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'api/store': [...FAMILIES, 'errors.ts', 'tracing', 'retry'],
   'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
   'api/guard': ['api/errors', 'api/store'],
-  'api/http': [
-    ...FAMILIES,
-    'log.ts',
-    'process-metrics.ts',
-    'tracing',
-    'api/errors',
-    'api/store',
-    'api/secrets',
-    'api/guard',
-  ],
+  'api/http': [...FAMILIES, 'log.ts', 'api/errors', 'api/store', 'api/secrets', 'api/guard'],
+  'api/telemetry': ['process-metrics.ts', 'tracing', 'api/errors', 'api/store', 'api/guard', 'api/http'],
   'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/guard', 'api/http'],
   'api/certificates': FAMILIES,
   'api/ssh': [...FAMILIES, 'api/errors'],
@@ -70,6 +62,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'api/crud',
     'api/families',
     'api/openapi',
+    'api/telemetry',
   ],
 
   'operator/contract': [],
@@ -202,8 +195,8 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'api/secrets': 'Encryption at rest and its keys; tokens.',
   'api/guard':
     'Limits what clients take: connections, requests, bytes, the database pool; sheds load; stops the server.',
-  'api/http':
-    'Turns an operation into a route: authentication, validation, bodies, ETags, error handler, metrics, log.',
+  'api/http': 'Turns an operation into a route: authentication, validation, bodies, ETags, error handler, access log.',
+  'api/telemetry': 'Metrics and their server, traces, probes.',
   'api/crud': 'What every family does: the five operations, references, idempotency, modules, paging.',
   'api/certificates': 'Reading X.509 certificates and keys.',
   'api/ssh': 'Making and reading SSH keys and certificates.',

@@ -1,6 +1,6 @@
 /** The tables of docs/metrics.md, from the metric registries of both programs. */
 import { z } from 'zod';
-import { createMetrics as createApiMetrics } from '../src/api/http/metrics.ts';
+import { createMetrics as createApiMetrics } from '../src/api/telemetry/metrics.ts';
 import { createMetrics as createOperatorMetrics } from '../src/operator/metrics.ts';
 
 const described = z.object({

@@ -21,18 +21,18 @@ import { refusalLogs } from './guard/refusal-log.ts';
 import { addShutdown, SHUTDOWN, type ShutdownTimes } from './guard/shutdown.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { answerError, sendError, toApiError } from './http/error-handler.ts';
-import { addHealth } from './http/health.ts';
-import { collectMetrics, METRICS_AGE_MS, type Metrics, serveMetrics } from './http/metrics.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { readBodies } from './http/request-body.ts';
 import { requestId } from './http/request-headers.ts';
 import { addRoutes } from './http/route.ts';
-import { addTraces } from './http/traces.ts';
 import { addUnknownRoutes, collectMethods } from './http/unknown-routes.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { addDocs } from './openapi/page.ts';
 import { createSecrets, type Secrets } from './secrets/sealing.ts';
 import type { Database } from './store/database.ts';
+import { addHealth } from './telemetry/health.ts';
+import { collectMetrics, METRICS_AGE_MS, type Metrics, serveMetrics } from './telemetry/metrics.ts';
+import { addTraces } from './telemetry/traces.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,9 +1,9 @@
 /** Periodically deletes expired idempotency keys and old events. */
 import type { FastifyBaseLogger } from 'fastify';
 import { sweep } from './crud/idempotency.ts';
-import { countPrunedEvents } from './http/metrics.ts';
 import type { Database } from './store/database.ts';
 import { pruneEvents } from './store/event-retention.ts';
+import { countPrunedEvents } from './telemetry/metrics.ts';
 
 const EVERY_MS = 10 * 60 * 1000;
 

@@ -12,7 +12,6 @@ import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { NO_BASE } from './crud/view.ts';
 import { startHousekeeping } from './housekeeping.ts';
-import { buildMetricsServer } from './http/metrics-server.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
 import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
@@ -20,6 +19,7 @@ import { stopTimes } from './stop-times.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 import { tracedDatabase } from './store/traced-database.ts';
+import { buildMetricsServer } from './telemetry/metrics-server.ts';
 
 export interface RunningApi {
   /** Where it listens, or BASE_URL when that is set. */

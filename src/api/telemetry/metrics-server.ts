@@ -3,9 +3,9 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { answerClientErrors } from '../guard/client-errors.ts';
 import { logAcceptErrors } from '../guard/connections.ts';
 import { refusalLog, refusalLogs } from '../guard/refusal-log.ts';
-import { sendError, toApiError } from './error-handler.ts';
+import { sendError, toApiError } from '../http/error-handler.ts';
+import { answerUnknown, collectMethods } from '../http/unknown-routes.ts';
 import type { Metrics } from './metrics.ts';
-import { answerUnknown, collectMethods } from './unknown-routes.ts';
 
 /** Clients may scrape as often as they like, but not hold idle connections. */
 const TIMEOUT_MS = 10_000;

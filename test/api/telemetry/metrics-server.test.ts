@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { buildMetricsServer } from '../../../src/api/http/metrics-server.ts';
+import { buildMetricsServer } from '../../../src/api/telemetry/metrics-server.ts';
 
 function build(bytes = async () => Buffer.from('a 1\n')) {
   const logged: unknown[] = [];

@@ -1,8 +1,8 @@
 /** A span per request, which continues the trace of its caller. Its ids are in every log line of the request. */
 import type { FastifyInstance } from 'fastify';
 import type { Tracing } from '../../tracing/tracing.ts';
-import { ABORTED, PROBES } from './access-log.ts';
-import { pathOf } from './unknown-routes.ts';
+import { ABORTED, PROBES } from '../http/access-log.ts';
+import { pathOf } from '../http/unknown-routes.ts';
 
 /** Call this before adding any other hook: their work belongs to the span. */
 export function addTraces(app: FastifyInstance, tracing: Tracing): void {

@@ -4,7 +4,7 @@ import Fastify, { type FastifyReply } from 'fastify';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { rateLimited } from '../../../src/api/errors/errors.ts';
 import { type Charge, SHARED } from '../../../src/api/guard/bytes-in-flight.ts';
-import { collectMetrics, countPrunedEvents, serveMetrics } from '../../../src/api/http/metrics.ts';
+import { collectMetrics, countPrunedEvents, serveMetrics } from '../../../src/api/telemetry/metrics.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());

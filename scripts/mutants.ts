@@ -54,12 +54,12 @@ function isChanged({ file, source, line, end }: Mutant): boolean {
   return !changed || (changed.get(file) ?? []).some(({ first, last }) => line <= last && lastLine >= first);
 }
 
-/** Draws mutants without changing their order. */
+/** Draws mutants, in random order, so that the figures of an interrupted run hold for all of them. */
 function draw(mutants: readonly Mutant[], count: number): Mutant[] {
   const random = randomFrom(seed);
   const lots = mutants.map((mutant) => ({ mutant, lot: random.next() }));
-  const drawn = new Set(lots.toSorted((a, b) => a.lot - b.lot).slice(0, count));
-  return lots.filter((each) => drawn.has(each)).map(({ mutant }) => mutant);
+  const drawn = lots.toSorted((a, b) => a.lot - b.lot).slice(0, count);
+  return drawn.map(({ mutant }) => mutant);
 }
 
 function isInTier(test: string): boolean {
@@ -103,7 +103,7 @@ async function tryAll(sandbox: Sandbox): Promise<void> {
       const verdict = await tryOne(seat, next.value);
       if (verdict.outcome === 'survived') survivors.push(next.value);
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-      const by = verdict.outcome === 'killed' ? `  by ${verdict.by}` : '';
+      const by = verdict.outcome === 'killed' ? `  by ${verdict.file}: ${verdict.by}` : '';
       say(`${++tried}/${compiled.length}  ${verdict.outcome}, ${seconds} s  ${where(next.value)}${by}`);
     }
   };

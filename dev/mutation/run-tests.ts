@@ -1,21 +1,33 @@
 /** Runs test files of a sandbox in a process, and starts a new process if that one was killed. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Coverage } from './coverage.ts';
-import { Answer } from './runner.ts';
+import { Answer, Progress } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export type Verdict =
-  | { readonly outcome: 'killed'; readonly by: string }
+  /** By the test of that name in that file, or by a timeout in it. */
+  | { readonly outcome: 'killed'; readonly file: string; readonly by: string }
   /** Includes the coverage if the run was measured. */
   | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
 
 export interface TestRunner {
-  /** @param changed the file of the sandbox that was written since the last run, if any. A timeout kills a mutant. */
-  run(changed: string | undefined, test: string, timeoutMs: number, measured?: boolean): Promise<Verdict>;
+  /**
+   * Runs the test files in turn until one fails.
+   * @param changed the file of the sandbox that was written since the last run, if any
+   * @param timeoutMs how long each test file may take, given its path; a timeout kills a mutant
+   */
+  run(
+    changed: string,
+    tests: readonly string[],
+    timeoutMs: (test: string) => number,
+    measured?: boolean,
+  ): Promise<Verdict>;
   stop(): Promise<void>;
 }
+
+const TIMEOUT = 'timeout';
 
 /** @param sources the files whose coverage is of interest. */
 export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly string[] = []): TestRunner {
@@ -49,22 +61,33 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
   }
 
   return {
-    async run(changed, test, timeoutMs, measured = false) {
+    async run(changed, tests, timeoutMs, measured = false) {
       runner ??= start();
       const running = await runner;
       const { promise, resolve } = Promise.withResolvers<Verdict>();
-      const timer = setTimeout(() => resolve({ outcome: 'killed', by: 'timeout' }), timeoutMs);
-      const died = () => resolve({ outcome: 'killed', by: 'the process that runs the tests ended' });
+      const left = [...tests];
+      const end = (by: string) => resolve({ outcome: 'killed', file: left[0] ?? '', by });
+      const allow = (test = '') => setTimeout(end, timeoutMs(test), TIMEOUT);
+      let timer = allow(left[0]);
+      const died = () => end('the process that runs the tests ended');
       const answered = (message: unknown) => {
+        const { ended } = Progress.parse(message);
+        if (ended !== undefined) {
+          clearTimeout(timer);
+          left.splice(left.indexOf(relative(sandbox.root, ended)), 1);
+          timer = allow(left[0]);
+          return;
+        }
         const { failed, coverage } = Answer.parse(message);
-        resolve(failed === undefined ? { outcome: 'survived', coverage } : { outcome: 'killed', by: failed });
+        if (failed) resolve({ outcome: 'killed', file: relative(sandbox.root, failed.file), by: failed.test });
+        else resolve({ outcome: 'survived', coverage });
       };
-      running.once('exit', died).once('message', answered);
-      running.send({ changed: changed === undefined ? undefined : path(changed), test: path(test), measured });
+      running.once('exit', died).on('message', answered);
+      running.send({ changed: path(changed), tests: tests.map(path), measured });
       const verdict = await promise;
       clearTimeout(timer);
       running.off('exit', died).off('message', answered);
-      const isStuck = verdict.outcome === 'killed' && verdict.by === 'timeout';
+      const isStuck = verdict.outcome === 'killed' && verdict.by === TIMEOUT;
       if (isStuck || running.exitCode !== null || running.signalCode !== null) await kill();
       return verdict;
     },

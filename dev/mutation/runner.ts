@@ -2,33 +2,46 @@
  * A process that runs test files of a sandbox on request. It keeps one Vitest, so that Vitest, PostgreSQL and the control
  * plane start only once. The parent process kills it when a run takes too long.
  */
-import { createVitest } from 'vitest/node';
+import { BaseSequencer, createVitest, type TestModule, type TestSpecification } from 'vitest/node';
 import { z } from 'zod';
 import { Coverage, coverageFrom } from './coverage.ts';
 
-/** Sent to the runner: this file has changed, run that test file. Both are absolute paths. */
-const Order = z.object({ changed: z.string().optional(), test: z.string(), measured: z.boolean() });
+/** Sent to the runner: this file has changed, run those test files, in this order, until one fails. All paths are absolute. */
+const Order = z.object({ changed: z.string().optional(), tests: z.array(z.string()), measured: z.boolean() });
+/** Sent back after each test file, and once when the runner is ready. */
+export const Progress = z.object({ ended: z.string().optional() });
 /**
- * Sent back, and once when the runner is ready: the name of the test that failed, if any; for a measured run, the parts of
- * each loaded file that it has not executed.
+ * Sent back at the end: the test file that failed, if any, with the name of the test; for a measured run, the parts of each
+ * loaded file that it has not executed.
  */
-export const Answer = z.object({ failed: z.string().optional(), coverage: Coverage.optional() });
+export const Answer = z.object({
+  failed: z.object({ file: z.string(), test: z.string() }).optional(),
+  coverage: Coverage.optional(),
+});
 
 /** Replaces the name of a test when none has run. */
 export const FILE_ITSELF = 'the file itself';
+
+class AsOrdered extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files;
+  }
+}
 
 const Thrown = z.object({ message: z.string() });
 
 /** @param sources the files whose execution is measured, relative to `root` */
 async function main(root: string, sources: readonly string[]): Promise<void> {
   let measured: unknown;
+  let ended: TestModule[] = [];
   const vitest = await createVitest('test', {
     root,
     watch: false,
     bail: 1,
     maxWorkers: 1,
-    // A worker that kept modules between runs would hide the mutation.
-    isolate: true,
+    // The files of a run share their modules; the worker ends with the run.
+    isolate: false,
+    sequence: { sequencer: AsOrdered },
     // Includes every tier: the caller decides which to run.
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**'],
@@ -36,6 +49,10 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
       {
         onCoverage(coverage) {
           measured = coverage;
+        },
+        onTestModuleEnd(module) {
+          ended.push(module);
+          process.send?.({ ended: module.moduleId });
         },
       },
     ],
@@ -48,25 +65,27 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
   const all = await vitest.globTestSpecifications();
   let changedBefore: string | undefined;
 
-  async function run(order: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
-    const { changed, test } = order;
+  async function run({
+    changed,
+    tests,
+    measured: isMeasured,
+  }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
     // The file of the run before has been restored.
     for (const file of new Set([changedBefore, changed])) if (file !== undefined) vitest.invalidateFile(file);
     changedBefore = changed;
-    if (order.measured) await vitest.enableCoverage();
+    if (isMeasured) await vitest.enableCoverage();
     else vitest.disableCoverage();
-    const specifications = all.filter(({ moduleId }) => moduleId === test);
-    if (specifications.length === 0) throw new Error(`${test} is not a test file`);
-    const { testModules, unhandledErrors } = await vitest.rerunTestSpecifications(specifications);
-    // The list includes those of earlier runs.
-    const module = testModules.find(({ moduleId }) => moduleId === test);
-    if (unhandledErrors.length === 0 && module?.ok()) {
-      return order.measured ? { coverage: coverageFrom(measured, root) } : {};
-    }
+    const specifications = tests.flatMap((test) => all.filter(({ moduleId }) => moduleId === test));
+    if (specifications.length < tests.length) throw new Error(`not all are test files: ${tests.join(', ')}`);
+    ended = [];
+    const { unhandledErrors } = await vitest.rerunTestSpecifications(specifications);
+    const module = ended.find((each) => !each.ok()) ?? (unhandledErrors.length > 0 ? ended.at(-1) : undefined);
+    if (!module && ended.length === tests.length) return isMeasured ? { coverage: coverageFrom(measured, root) } : {};
     const [first] = module?.children.allTests('failed') ?? [];
     const [error] = [...(module?.errors() ?? []), ...unhandledErrors];
     const said = Thrown.safeParse(error).data?.message ?? 'none of its tests ran';
-    return { failed: first?.fullName ?? `${FILE_ITSELF}: ${said}` };
+    const file = module?.moduleId ?? tests[ended.length] ?? '';
+    return { failed: { file, test: first?.fullName ?? `${FILE_ITSELF}: ${said}` } };
   }
 
   process.on('message', async (message) => {

@@ -19,6 +19,8 @@ export interface Trials {
   readonly say: (line: string) => void;
 }
 
+type Killed = Extract<Verdict, { outcome: 'killed' }>;
+
 /** A run of a test file on the unbroken source. */
 interface Baseline {
   readonly ms: number;
@@ -39,7 +41,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
   async function runUnbroken({ runner }: Seat, test: string, file: string): Promise<Baseline | undefined> {
     for (const attempt of ['will be tried again', 'is left out']) {
       const startedAt = performance.now();
-      const verdict = await runner.run(file, test, LONGEST_MS, true);
+      const verdict = await runner.run(file, [test], () => LONGEST_MS, true);
       const ms = performance.now() - startedAt;
       if (verdict.outcome === 'survived') return { ms, coverage: verdict.coverage ?? {} };
       say(`${test} fails with nothing broken, and ${attempt}: ${verdict.by}`);
@@ -64,27 +66,48 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
   }
 
   /** Whether the mutant caused the failure: on a busy machine, tests also time out or fail to load. */
-  async function isBelieved(seat: Seat, by: string, ms: number, test: string, mutant: Mutant): Promise<boolean> {
+  async function isBelieved(seat: Seat, { file, by }: Killed, ms: number, mutant: Mutant): Promise<boolean> {
     if (ms < LONG_MS && !by.startsWith(FILE_ITSELF)) return true;
-    const again = await restored(seat, mutant, () => seat.runner.run(mutant.file, test, LONGEST_MS));
+    const again = await restored(seat, mutant, () => seat.runner.run(mutant.file, [file], () => LONGEST_MS));
     return again.outcome === 'survived';
   }
 
-  return async (seat, mutant) => {
+  /** Those of the test files that execute the mutant, with how long each usually takes. */
+  async function thatExecute(seat: Seat, mutant: Mutant, tests: readonly string[]): Promise<Map<string, number>> {
     const { file, source, start } = mutant;
+    const found = new Map<string, number>();
+    for (const test of tests) {
+      const usual = await baselineOf(seat, test, mutant);
+      // The coverage does not include processes that the test starts.
+      if (usual && (startsProcess(test, imports) || isExecuted(usual.coverage, file, source, start)))
+        found.set(test, usual.ms);
+    }
+    return found;
+  }
+
+  async function killedBy(seat: Seat, mutant: Mutant, tests: readonly string[]): Promise<Verdict> {
+    const usual = await thatExecute(seat, mutant, tests);
+    const patience = (test: string) => PATIENCE.ms + PATIENCE.factor * (usual.get(test) ?? 0);
+    for (let left = [...usual.keys()]; left.length > 0; ) {
+      const startedAt = performance.now();
+      const verdict = await seat.runner.run(mutant.file, left, patience);
+      if (verdict.outcome === 'survived') break;
+      if (await isBelieved(seat, verdict, performance.now() - startedAt, mutant)) return verdict;
+      say(`${verdict.file} fails without ${mutant.file}:${mutant.line} too: ${verdict.by}`);
+      left = left.slice(left.indexOf(verdict.file) + 1);
+    }
+    return { outcome: 'survived' };
+  }
+
+  return async (seat, mutant) => {
+    const { file, source } = mutant;
     seat.sandbox.write(file, mutate(source, mutant));
     try {
-      for (const test of testsThatReach(file, imports, isInTier)) {
-        const usual = await baselineOf(seat, test, mutant);
-        if (!usual) continue;
-        // The coverage does not include processes that the test starts.
-        if (!startsProcess(test, imports) && !isExecuted(usual.coverage, file, source, start)) continue;
-        const startedAt = performance.now();
-        const verdict = await seat.runner.run(file, test, PATIENCE.ms + PATIENCE.factor * usual.ms);
-        if (verdict.outcome === 'survived') continue;
-        const isKilled = await isBelieved(seat, verdict.by, performance.now() - startedAt, test, mutant);
-        if (isKilled) return { outcome: 'killed', by: `${test}: ${verdict.by}` };
-        say(`${test} fails without ${file}:${mutant.line} too: ${verdict.by}`);
+      const tests = testsThatReach(file, imports, isInTier);
+      // Most mutants are killed by one of the nearest tests; the test files of a run share their modules.
+      for (let at = 0, size = 1; at < tests.length; at += size, size *= 4) {
+        const verdict = await killedBy(seat, mutant, tests.slice(at, at + size));
+        if (verdict.outcome === 'killed') return verdict;
       }
       return { outcome: 'survived' };
     } finally {

@@ -133,7 +133,7 @@ export const apiSettings = {
   handlerTimeoutMs: {
     env: 'HANDLER_TIMEOUT',
     flag: '--handler-timeout <duration>',
-    description: 'maximum time from the headers of a request to its response; 0s for no limit',
+    description: 'maximum time from the end of a request to its response; 0s for no limit',
     default: '25s',
     schema: duration('0s', '10m'),
   },

@@ -140,6 +140,6 @@ function aboutToken(kind: AnyPlainKind, name: string, namespace: string | undefi
   if (!hidden || !kind.delivery) return [];
   const command = ['kubectl', ...(namespace ? ['-n', namespace] : []), 'annotate', kind.plural, name].join(' ');
   return [
-    `The API does not show the ${hidden.name.replaceAll('_', ' ')} again: it goes on to work, but is in no Secret, and the object not Ready, until you ask for a new one: ${command} ${ANNOTATION.rotateRequestedAt}="$(date)"`,
+    `The API does not show the ${hidden.name.replaceAll('_', ' ')} again. The one in use keeps working, but it is in no Secret, and the object is not Ready until you ask for a new one: ${command} ${ANNOTATION.rotateRequestedAt}="$(date)"`,
   ];
 }

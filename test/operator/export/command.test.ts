@@ -153,7 +153,7 @@ describe('export', () => {
     const { remarks } = await exported(['tcred'], given);
     expect(remarks).toEqual([
       expect.stringContaining(
-        `The API does not show the token again: it goes on to work, but is in no Secret, and the object not Ready, until you ask for a new one: kubectl ${flags}annotate tunnelcredentials ci tunnel-operator.dev/rotate-requested-at=`,
+        `The API does not show the token again. The one in use keeps working, but it is in no Secret, and the object is not Ready until you ask for a new one: kubectl ${flags}annotate tunnelcredentials ci tunnel-operator.dev/rotate-requested-at=`,
       ),
     ]);
   });

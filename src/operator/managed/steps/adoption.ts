@@ -8,6 +8,7 @@ import { isBegun, mayAdopt, readIdentity } from '../identity/identity.ts';
 import { adoptedIdentity } from '../identity/recovered-identity.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
+import { requireNoRival } from '../object/rivals.ts';
 import { rotationHandled } from '../secrets/rotation.ts';
 
 const CORRECT_OR_REMOVE = 'correct the annotation, or remove it to have a new one created';
@@ -30,6 +31,8 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   await managed.mustBeNewest();
   // An object that looks new may have lost its annotations and status.
   const scope = await external.closeScope(managed.object.metadata.uid);
+  // Again: another object of the same manifest may have come meanwhile.
+  await requireNoRival(managed);
   await managed.persist(adoptedIdentity(id, scope, new Date()), rotationHandled(managed.object));
   managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);
 }

@@ -43,6 +43,14 @@ test.each([
   expect((await identity()).externalId).toBeUndefined();
 });
 
+test('an object leaves the resource to an older one that wants to adopt it as well', async () => {
+  const older = object({ name: 'b', created: '2026-11-21T09:00:00Z' }, { adopt: 'thg_1' });
+  const of = object({}, { adopt: 'thg_1' });
+  const { managed, spec, identity } = await manage(of, { things: new Things('thg_1'), others: [older] });
+  await expect(ensureAdopted(managed, spec)).rejects.toMatchObject({ reason: 'ManagementConflict' });
+  expect((await identity()).externalId).toBeUndefined();
+});
+
 test('a stale object adopts nothing', async () => {
   const of = object({}, { adopt: 'thg_1' });
   const { managed, spec, things, outdate } = await manage(of, { things: new Things('thg_1') });

@@ -7,26 +7,22 @@ import { Answer, Progress } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export type Verdict =
-  /** By the test of that name in that file, or by a timeout in it. */
+  /** By the test of that name in that file, or by the timeout of the file. */
   | { readonly outcome: 'killed'; readonly file: string; readonly by: string }
   /** Includes the coverage if the run was measured. */
   | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
 
 export interface TestRunner {
   /**
-   * Runs the test files in turn until one fails.
-   * @param changed the file of the sandbox that was written since the last run, if any
-   * @param timeoutMs how long each test file may take, given its path; a timeout kills a mutant
+   * Runs the test files in turn until one fails, or hangs.
+   * @param changed the file of the sandbox that was written since the last run
    */
-  run(
-    changed: string,
-    tests: readonly string[],
-    timeoutMs: (test: string) => number,
-    measured?: boolean,
-  ): Promise<Verdict>;
+  run(changed: string, tests: readonly string[], measured?: boolean): Promise<Verdict>;
   stop(): Promise<void>;
 }
 
+/** A test file that takes longer hangs: a test by itself ends much earlier. */
+const LONGEST_MS = 300_000;
 const TIMEOUT = 'timeout';
 
 /** @param sources the files whose coverage is of interest. */
@@ -61,21 +57,19 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
   }
 
   return {
-    async run(changed, tests, timeoutMs, measured = false) {
+    async run(changed, tests, measured = false) {
       runner ??= start();
       const running = await runner;
       const { promise, resolve } = Promise.withResolvers<Verdict>();
       const left = [...tests];
       const end = (by: string) => resolve({ outcome: 'killed', file: left[0] ?? '', by });
-      const allow = (test = '') => setTimeout(end, timeoutMs(test), TIMEOUT);
-      let timer = allow(left[0]);
+      const timer = setTimeout(end, LONGEST_MS, TIMEOUT);
       const died = () => end('the process that runs the tests ended');
       const answered = (message: unknown) => {
         const { ended } = Progress.parse(message);
         if (ended !== undefined) {
-          clearTimeout(timer);
+          timer.refresh();
           left.splice(left.indexOf(relative(sandbox.root, ended)), 1);
-          timer = allow(left[0]);
           return;
         }
         const { failed, coverage } = Answer.parse(message);

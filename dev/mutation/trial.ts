@@ -21,29 +21,18 @@ export interface Trials {
 
 type Killed = Extract<Verdict, { outcome: 'killed' }>;
 
-/** A run of a test file on the unbroken source. */
-interface Baseline {
-  readonly ms: number;
-  readonly coverage: Coverage;
-}
-
-const LONGEST_MS = 600_000;
-/** A test file may take this much longer on broken source. */
-const PATIENCE = { ms: 10_000, factor: 5 };
 /** A failure after this long may be due to a busy machine. */
 const LONG_MS = 10_000;
 
 /** @returns the trial of one mutant, which resolves to `killed` with the test that failed, or `survived` */
 export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mutant: Mutant) => Promise<Verdict> {
-  /** Undefined: the test file fails on the unbroken source and is left out. */
-  const baselines = new Map<string, Promise<Baseline | undefined>>();
+  /** What each test file executes of the unbroken source; undefined if it fails on that, and is left out. */
+  const coverages = new Map<string, Promise<Coverage | undefined>>();
 
-  async function runUnbroken({ runner }: Seat, test: string, file: string): Promise<Baseline | undefined> {
+  async function runUnbroken({ runner }: Seat, test: string, file: string): Promise<Coverage | undefined> {
     for (const attempt of ['will be tried again', 'is left out']) {
-      const startedAt = performance.now();
-      const verdict = await runner.run(file, [test], () => LONGEST_MS, true);
-      const ms = performance.now() - startedAt;
-      if (verdict.outcome === 'survived') return { ms, coverage: verdict.coverage ?? {} };
+      const verdict = await runner.run(file, [test], true);
+      if (verdict.outcome === 'survived') return verdict.coverage ?? {};
       say(`${test} fails with nothing broken, and ${attempt}: ${verdict.by}`);
     }
     return undefined;
@@ -57,40 +46,36 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
     return result;
   }
 
-  function baselineOf(seat: Seat, test: string, mutant: Mutant): Promise<Baseline | undefined> {
-    const known = baselines.get(test);
+  function coverageOf(seat: Seat, test: string, mutant: Mutant): Promise<Coverage | undefined> {
+    const known = coverages.get(test);
     if (known) return known;
     const found = restored(seat, mutant, () => runUnbroken(seat, test, mutant.file));
-    baselines.set(test, found);
+    coverages.set(test, found);
     return found;
   }
 
   /** Whether the mutant caused the failure: on a busy machine, tests also time out or fail to load. */
   async function isBelieved(seat: Seat, { file, by }: Killed, ms: number, mutant: Mutant): Promise<boolean> {
     if (ms < LONG_MS && !by.startsWith(FILE_ITSELF)) return true;
-    const again = await restored(seat, mutant, () => seat.runner.run(mutant.file, [file], () => LONGEST_MS));
+    const again = await restored(seat, mutant, () => seat.runner.run(mutant.file, [file]));
     return again.outcome === 'survived';
   }
 
-  /** Those of the test files that execute the mutant, with how long each usually takes. */
-  async function thatExecute(seat: Seat, mutant: Mutant, tests: readonly string[]): Promise<Map<string, number>> {
-    const { file, source, start } = mutant;
-    const found = new Map<string, number>();
-    for (const test of tests) {
-      const usual = await baselineOf(seat, test, mutant);
-      // The coverage does not include processes that the test starts.
-      if (usual && (startsProcess(test, imports) || isExecuted(usual.coverage, file, source, start)))
-        found.set(test, usual.ms);
-    }
-    return found;
+  /** Whether the test file executes the mutant. The coverage does not include processes that the test starts. */
+  async function executes(seat: Seat, test: string, mutant: Mutant): Promise<boolean> {
+    const coverage = await coverageOf(seat, test, mutant);
+    if (!coverage) return false;
+    return startsProcess(test, imports) || isExecuted(coverage, mutant.file, mutant.source, mutant.start);
   }
 
-  async function killedBy(seat: Seat, mutant: Mutant, tests: readonly string[]): Promise<Verdict> {
-    const usual = await thatExecute(seat, mutant, tests);
-    const patience = (test: string) => PATIENCE.ms + PATIENCE.factor * (usual.get(test) ?? 0);
-    for (let left = [...usual.keys()]; left.length > 0; ) {
+  async function tryWith(seat: Seat, mutant: Mutant, tests: readonly string[]): Promise<Verdict> {
+    // First those that no other seat is measuring.
+    for (const test of tests) if (!coverages.has(test)) await coverageOf(seat, test, mutant);
+    let left: string[] = [];
+    for (const test of tests) if (await executes(seat, test, mutant)) left.push(test);
+    while (left.length > 0) {
       const startedAt = performance.now();
-      const verdict = await seat.runner.run(mutant.file, left, patience);
+      const verdict = await seat.runner.run(mutant.file, left);
       if (verdict.outcome === 'survived') break;
       if (await isBelieved(seat, verdict, performance.now() - startedAt, mutant)) return verdict;
       say(`${verdict.file} fails without ${mutant.file}:${mutant.line} too: ${verdict.by}`);
@@ -106,7 +91,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
       const tests = testsThatReach(file, imports, isInTier);
       // Most mutants are killed by one of the nearest tests; the test files of a run share their modules.
       for (let at = 0, size = 1; at < tests.length; at += size, size *= 4) {
-        const verdict = await killedBy(seat, mutant, tests.slice(at, at + size));
+        const verdict = await tryWith(seat, mutant, tests.slice(at, at + size));
         if (verdict.outcome === 'killed') return verdict;
       }
       return { outcome: 'survived' };

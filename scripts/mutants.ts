@@ -1,13 +1,11 @@
 /**
- * npm run test:mutants -- [path …] [--changed] [--base <commit>] [--sample <number>] [--seed <number>]
- *   [--all] [--seats <number>] [--list]
+ * npm run test:mutants -- [path …] [--changed] [--sample <number>] [--seed <number>] [--all] [--seats <number>] [--list]
  *
  * Breaks the source in one place at a time, in a copy of the working tree, and fails if the tests do not notice. The
- * paths are files or folders of `src` (default: all). `--changed` breaks only lines that differ from the base,
- * which is the commit where the branch left `main`, or the one before the newest. `--sample` draws that many mutants;
- * the same seed draws the same. The tests of `npm test` are used, with `--all` also those of `npm run test:all`, from
- * the nearest to the farthest, until one fails. `--seats` is how many mutants are tried at a time (2), `--list` only
- * prints them. Ctrl-C finishes the mutants under way and prints the figures so far.
+ * paths are files or folders of `src` (default: all). `--changed` breaks only lines that have changed since the branch left
+ * `main`, or on `main` since the commit before the newest. `--sample` draws that many mutants; the same seed draws the
+ * same. The tests of `npm test` are used, with `--all` also those of `npm run test:all`, nearest first. `--seats` is how
+ * many mutants are tried at a time (2), `--list` only prints them. Ctrl-C ends with the figures so far.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -28,7 +26,6 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     changed: { type: 'boolean', default: false },
-    base: { type: 'string' },
     sample: { type: 'string' },
     seed: { type: 'string' },
     all: { type: 'boolean', default: false },
@@ -47,7 +44,7 @@ const isWithin = (file: string, path: string) => file === path || file.startsWit
 let isOver = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (isOver = true));
 
-const changed = values.changed || values.base !== undefined ? changedSince(ROOT, values.base) : undefined;
+const changed = values.changed ? changedSince(ROOT) : undefined;
 
 function isChanged({ file, source, line, end }: Mutant): boolean {
   const lastLine = source.slice(0, end).split('\n').length;
@@ -57,14 +54,11 @@ function isChanged({ file, source, line, end }: Mutant): boolean {
 /** Draws mutants, in random order, so that the figures of an interrupted run hold for all of them. */
 function draw(mutants: readonly Mutant[], count: number): Mutant[] {
   const random = randomFrom(seed);
-  const lots = mutants.map((mutant) => ({ mutant, lot: random.next() }));
-  const drawn = lots.toSorted((a, b) => a.lot - b.lot).slice(0, count);
-  return drawn.map(({ mutant }) => mutant);
+  const lots = mutants.map((mutant) => ({ mutant, lot: random.next() })).toSorted((a, b) => a.lot - b.lot);
+  return lots.slice(0, count).map(({ mutant }) => mutant);
 }
 
-function isInTier(test: string): boolean {
-  return !test.endsWith('.deep.test.ts') && (values.all || !test.endsWith('.all.test.ts'));
-}
+const isInTier = (test: string) => !test.endsWith('.deep.test.ts') && (values.all || !test.endsWith('.all.test.ts'));
 
 const sandboxes = Array.from({ length: positive('--seats', values.seats) ?? 2 }, () => createSandbox(ROOT));
 const [first] = sandboxes;

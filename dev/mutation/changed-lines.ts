@@ -13,7 +13,7 @@ const FILE = /^\+\+\+ b\/(.+)$/gm;
 const HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@/gm;
 
 /** The lines that a diff without context (`-U0`) adds, by file. For a pure removal, the two lines around the gap. */
-export function changedSpans(diff: string): Map<string, Span[]> {
+function changedSpans(diff: string): Map<string, Span[]> {
   const starts = [...diff.matchAll(FILE)];
   return new Map(
     starts.map(({ 1: file = '', index }, at) => {
@@ -27,17 +27,15 @@ export function changedSpans(diff: string): Map<string, Span[]> {
   );
 }
 
-/** @param base default: where the branch left `main`, or the commit before the newest one */
-export function changedSince(root: string, base?: string): Map<string, Span[]> {
+/** Since the branch left `main`, or else since the commit before the newest. */
+export function changedSince(root: string): Map<string, Span[]> {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 });
   const head = git('rev-parse', 'HEAD').trim();
   const fork = () => git('merge-base', 'HEAD', 'main').trim();
-  const from = base ?? (git('branch', '--list', 'main') === '' || fork() === head ? 'HEAD~' : fork());
+  const from = git('branch', '--list', 'main') === '' || fork() === head ? 'HEAD~' : fork();
   const changed = changedSpans(git('diff', '-U0', '--no-color', '--no-ext-diff', from, '--', 'src'));
   const untracked = git('ls-files', '--others', '--exclude-standard', '--', 'src').split('\n').filter(Boolean);
   const linesOf = (file: string) => readFileSync(join(root, file), 'utf8').split('\n').length;
-  return new Map([
-    ...changed,
-    ...untracked.map((file): [string, Span[]] => [file, [{ first: 1, last: linesOf(file) }]]),
-  ]);
+  for (const file of untracked) changed.set(file, [{ first: 1, last: linesOf(file) }]);
+  return changed;
 }

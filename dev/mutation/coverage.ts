@@ -6,7 +6,6 @@ import { z } from 'zod';
 const Position = z.object({ line: z.number(), column: z.number().nullable() });
 const Range = z.object({ start: Position, end: Position });
 type Position = z.output<typeof Position>;
-type Range = z.output<typeof Range>;
 
 /** The parts not executed, for each file that was loaded. Lines count from 1, columns from 0. */
 export const Coverage = z.record(z.string(), z.array(Range));
@@ -30,7 +29,7 @@ export function coverageFrom(coverageMap: unknown, root: string): Coverage {
 }
 
 /** Functions and statements only: the source map does not tell where parts of an expression end. */
-function notExecuted({ statementMap, s, fnMap, f }: z.output<typeof IstanbulFile>): Range[] {
+function notExecuted({ statementMap, s, fnMap, f }: z.output<typeof IstanbulFile>) {
   return [
     ...Object.entries(statementMap).flatMap(([id, range]) => (s[id] === 0 ? [range] : [])),
     ...Object.entries(fnMap).flatMap(([id, { loc }]) => (f[id] === 0 ? [loc] : [])),

@@ -168,16 +168,11 @@ function nameOf(node: SyntaxNode | undefined): unknown {
   return node?.type === 'Identifier' ? node.name : undefined;
 }
 
-const LONGEST = 160;
-
 function describe(change: Change, source: string): Pick<Mutation, 'line' | 'text'> {
   const from = source.lastIndexOf('\n', change.start - 1) + 1;
   const lineEnd = source.indexOf('\n', change.end);
   const to = lineEnd === -1 ? source.length : lineEnd;
-  const oneLine = (text: string) => {
-    const flat = text.replace(/\s+/g, ' ').trim();
-    return flat.length > LONGEST ? `${flat.slice(0, LONGEST)}…` : flat;
-  };
+  const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim().slice(0, 160);
   const after = source.slice(from, change.start) + change.replacement + source.slice(change.end, to);
   return {
     line: source.slice(0, change.start).split('\n').length,

@@ -1,9 +1,9 @@
 /** Runs test files of a sandbox in a process, and starts a new process if that one was killed. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import type { Coverage } from './coverage.ts';
-import { Answer, Progress } from './runner.ts';
+import { Answer } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export type Verdict =
@@ -17,7 +17,7 @@ export interface TestRunner {
    * Runs the test files in turn until one fails, or hangs.
    * @param changed the file of the sandbox that was written since the last run
    */
-  run(changed: string, tests: readonly string[], measured?: boolean): Promise<Verdict>;
+  run(changed: string, tests: readonly string[], measure?: boolean): Promise<Verdict>;
   stop(): Promise<void>;
 }
 
@@ -57,32 +57,32 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
   }
 
   return {
-    async run(changed, tests, measured = false) {
+    async run(changed, tests, measure = false) {
       runner ??= start();
       const running = await runner;
       const { promise, resolve } = Promise.withResolvers<Verdict>();
-      const left = [...tests];
-      const end = (by: string) => resolve({ outcome: 'killed', file: left[0] ?? '', by });
+      let passed = 0;
+      const end = (by: string) => resolve({ outcome: 'killed', file: tests[passed] ?? tests.at(-1) ?? '', by });
       const timer = setTimeout(end, LONGEST_MS, TIMEOUT);
       const died = () => end('the process that runs the tests ended');
       const answered = (message: unknown) => {
-        const { ended } = Progress.parse(message);
-        if (ended !== undefined) {
-          timer.refresh();
-          left.splice(left.indexOf(relative(sandbox.root, ended)), 1);
-          return;
-        }
-        const { failed, coverage } = Answer.parse(message);
-        if (failed) resolve({ outcome: 'killed', file: relative(sandbox.root, failed.file), by: failed.test });
-        else resolve({ outcome: 'survived', coverage });
+        const { isLast, failed, coverage } = Answer.parse(message);
+        timer.refresh();
+        if (failed !== undefined) end(failed);
+        else if (isLast) resolve({ outcome: 'survived', coverage });
+        else passed++;
       };
       running.once('exit', died).on('message', answered);
-      running.send({ changed: path(changed), tests: tests.map(path), measured });
+      running.send({ changed: path(changed), tests: tests.map(path), measure });
       const verdict = await promise;
       clearTimeout(timer);
       running.off('exit', died).off('message', answered);
-      const isStuck = verdict.outcome === 'killed' && verdict.by === TIMEOUT;
-      if (isStuck || running.exitCode !== null || running.signalCode !== null) await kill();
+      if (
+        (verdict.outcome === 'killed' && verdict.by === TIMEOUT) ||
+        running.exitCode !== null ||
+        running.signalCode !== null
+      )
+        await kill();
       return verdict;
     },
     async stop() {

@@ -6,18 +6,17 @@ import { BaseSequencer, createVitest, type TestModule, type TestSpecification } 
 import { z } from 'zod';
 import { Coverage, coverageFrom } from './coverage.ts';
 
-/** Sent to the runner: this file has changed, run those test files, in this order, until one fails. All paths are absolute. */
-const Order = z.object({ changed: z.string().optional(), tests: z.array(z.string()), measured: z.boolean() });
-/** Sent back after each test file, and once when the runner is ready. */
-export const Progress = z.object({ ended: z.string().optional() });
-/**
- * Sent back at the end: the test file that failed, if any, with the name of the test; for a measured run, the parts of each
- * loaded file that it has not executed.
- */
+/** Sent to the runner: this file has changed, run those test files in turn until one fails. All paths are absolute. */
+const Order = z.object({ changed: z.string(), tests: z.array(z.string()), measure: z.boolean() });
+/** Sent back when the runner is ready, and after each test file: whether that was the last. */
 export const Answer = z.object({
-  failed: z.object({ file: z.string(), test: z.string() }).optional(),
+  isLast: z.boolean(),
+  /** The name of the test that failed. */
+  failed: z.string().optional(),
+  /** For a measured run: the parts of each loaded file that it has not executed. */
   coverage: Coverage.optional(),
 });
+type Answer = z.output<typeof Answer>;
 
 /** Replaces the name of a test when none has run. */
 export const FILE_ITSELF = 'the file itself';
@@ -32,6 +31,7 @@ const Thrown = z.object({ message: z.string() });
 
 /** @param sources the files whose execution is measured, relative to `root` */
 async function main(root: string, sources: readonly string[]): Promise<void> {
+  const send = (answer: Answer) => process.send?.(answer);
   let measured: unknown;
   let ended: TestModule[] = [];
   const vitest = await createVitest('test', {
@@ -52,7 +52,7 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
         },
         onTestModuleEnd(module) {
           ended.push(module);
-          process.send?.({ ended: module.moduleId });
+          if (module.ok()) send({ isLast: false });
         },
       },
     ],
@@ -63,36 +63,31 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
   });
   await vitest.standalone();
   const all = await vitest.globTestSpecifications();
-  let changedBefore: string | undefined;
+  let changedBefore = '';
 
-  async function run({
-    changed,
-    tests,
-    measured: isMeasured,
-  }: z.output<typeof Order>): Promise<z.output<typeof Answer>> {
+  async function run({ changed, tests, measure }: z.output<typeof Order>): Promise<Answer> {
     // The file of the run before has been restored.
-    for (const file of new Set([changedBefore, changed])) if (file !== undefined) vitest.invalidateFile(file);
+    for (const file of new Set([changedBefore, changed])) vitest.invalidateFile(file);
     changedBefore = changed;
-    if (isMeasured) await vitest.enableCoverage();
+    if (measure) await vitest.enableCoverage();
     else vitest.disableCoverage();
     const specifications = tests.flatMap((test) => all.filter(({ moduleId }) => moduleId === test));
     if (specifications.length < tests.length) throw new Error(`not all are test files: ${tests.join(', ')}`);
     ended = [];
     const { unhandledErrors } = await vitest.rerunTestSpecifications(specifications);
-    const module = ended.find((each) => !each.ok()) ?? (unhandledErrors.length > 0 ? ended.at(-1) : undefined);
-    if (!module && ended.length === tests.length) return isMeasured ? { coverage: coverageFrom(measured, root) } : {};
+    const module = ended.find((each) => !each.ok());
+    if (!module && unhandledErrors.length === 0 && ended.length === tests.length) {
+      return { isLast: true, ...(measure && { coverage: coverageFrom(measured, root) }) };
+    }
     const [first] = module?.children.allTests('failed') ?? [];
     const [error] = [...(module?.errors() ?? []), ...unhandledErrors];
     const said = Thrown.safeParse(error).data?.message ?? 'none of its tests ran';
-    const file = module?.moduleId ?? tests[ended.length] ?? '';
-    return { failed: { file, test: first?.fullName ?? `${FILE_ITSELF}: ${said}` } };
+    return { isLast: true, failed: first?.fullName ?? `${FILE_ITSELF}: ${said}` };
   }
 
-  process.on('message', async (message) => {
-    process.send?.(await run(Order.parse(message)));
-  });
+  process.on('message', async (message) => void send(await run(Order.parse(message))));
   process.on('disconnect', () => vitest.exit(true));
-  process.send?.({});
+  send({ isLast: false });
 }
 
 const [, script, root, ...sources] = process.argv;

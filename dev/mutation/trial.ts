@@ -19,8 +19,6 @@ export interface Trials {
   readonly say: (line: string) => void;
 }
 
-type Killed = Extract<Verdict, { outcome: 'killed' }>;
-
 /** A failure after this long may be due to a busy machine. */
 const LONG_MS = 10_000;
 
@@ -55,10 +53,9 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
   }
 
   /** Whether the mutant caused the failure: on a busy machine, tests also time out or fail to load. */
-  async function isBelieved(seat: Seat, { file, by }: Killed, ms: number, mutant: Mutant): Promise<boolean> {
+  async function isBelieved(seat: Seat, mutant: Mutant, file: string, by: string, ms: number): Promise<boolean> {
     if (ms < LONG_MS && !by.startsWith(FILE_ITSELF)) return true;
-    const again = await restored(seat, mutant, () => seat.runner.run(mutant.file, [file]));
-    return again.outcome === 'survived';
+    return (await restored(seat, mutant, () => seat.runner.run(mutant.file, [file]))).outcome === 'survived';
   }
 
   /** Whether the test file executes the mutant. The coverage does not include processes that the test starts. */
@@ -77,7 +74,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
       const startedAt = performance.now();
       const verdict = await seat.runner.run(mutant.file, left);
       if (verdict.outcome === 'survived') break;
-      if (await isBelieved(seat, verdict, performance.now() - startedAt, mutant)) return verdict;
+      if (await isBelieved(seat, mutant, verdict.file, verdict.by, performance.now() - startedAt)) return verdict;
       say(`${verdict.file} fails without ${mutant.file}:${mutant.line} too: ${verdict.by}`);
       left = left.slice(left.indexOf(verdict.file) + 1);
     }

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { createDatabase } from '../../../dev/database/databases.ts';
 import { startPostgres } from '../../../dev/database/postgres.ts';
-import { promote, replicateSynchronously, startStandby } from '../../../dev/database/standby.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { DATABASE, expectNothingLostOrDoubled, startLoad, startProcess, WRITERS } from './load-stage.ts';
+import { promote, replicateSynchronously, startStandby } from './standby.ts';
 import { WireProxy } from './wire-proxy.ts';
 
 test(`${WRITERS} writers on two processes lose no acknowledged write when a standby takes over, and need no restart`, {

@@ -6,9 +6,9 @@ import { appendFile, chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { z } from 'zod';
-import { type Location, run } from '../../src/postgres/binaries.ts';
-import { waitFor } from '../processes/wait.ts';
-import { type Postgres, startPostgres } from './postgres.ts';
+import { type Postgres, startPostgres } from '../../../dev/database/postgres.ts';
+import { waitFor } from '../../../dev/processes/wait.ts';
+import { type Location, run } from '../../../src/postgres/binaries.ts';
 
 /** Starts a standby of a running server; returns when it is streaming. */
 export async function startStandby(primary: Postgres): Promise<Postgres> {

@@ -1,4 +1,5 @@
 /** Breaks one file at a time in a sandbox and runs the tests that reach it until one fails. */
+import { dirname } from 'node:path';
 import { type Coverage, isExecuted } from './coverage.ts';
 import { type Mutant, mutate } from './mutators.ts';
 import { type Imports, startsProcess, testsThatReach } from './reach.ts';
@@ -19,22 +20,25 @@ export interface Trials {
   readonly say: (line: string) => void;
 }
 
+/** What a group of test files executes of the unbroken source, and which of them fail on it. */
+interface Measured {
+  readonly coverage: Coverage;
+  readonly failing: ReadonlySet<string>;
+}
+
+/** Test files per group. They are measured together, since what takes the time is to load the source. */
+const GROUP = 8;
+
 /** A failure after this long may be due to a busy machine. */
 const LONG_MS = 10_000;
 
 /** @returns the trial of one mutant, which resolves to `killed` with the test that failed, or `survived` */
 export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mutant: Mutant) => Promise<Verdict> {
-  /** What each test file executes of the unbroken source; undefined if it fails on that, and is left out. */
-  const coverages = new Map<string, Promise<Coverage | undefined>>();
-
-  async function runUnbroken({ runner }: Seat, test: string, file: string): Promise<Coverage | undefined> {
-    for (const attempt of ['will be tried again', 'is left out']) {
-      const verdict = await runner.run(file, [test], true);
-      if (verdict.outcome === 'survived') return verdict.coverage ?? {};
-      say(`${test} fails with nothing broken, and ${attempt}: ${verdict.by}`);
-    }
-    return undefined;
-  }
+  const inTier = [...imports.keys()].filter((file) => file.endsWith('.test.ts') && isInTier(file)).toSorted();
+  const groups = [...Map.groupBy(inTier, dirname).values()].flatMap((tests) =>
+    Array.from({ length: Math.ceil(tests.length / GROUP) }, (_, at) => tests.slice(at * GROUP, (at + 1) * GROUP)),
+  );
+  const measurements = new Map<readonly string[], Promise<Measured>>();
 
   /** Runs `work` with the mutant's file restored. */
   async function restored<T>({ sandbox }: Seat, mutant: Mutant, work: () => Promise<T>): Promise<T> {
@@ -44,11 +48,30 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
     return result;
   }
 
-  function coverageOf(seat: Seat, test: string, mutant: Mutant): Promise<Coverage | undefined> {
-    const known = coverages.get(test);
+  async function measure({ runner }: Seat, file: string, group: readonly string[]): Promise<Measured> {
+    const failing = new Set<string>();
+    let suspect = '';
+    for (;;) {
+      const verdict = await runner.run(
+        file,
+        group.filter((test) => !failing.has(test)),
+        true,
+      );
+      if (verdict.outcome === 'survived') return { coverage: verdict.coverage ?? {}, failing };
+      const isRepeated = verdict.file === suspect;
+      say(
+        `${verdict.file} fails with nothing broken, and ${isRepeated ? 'is left out' : 'is tried again'}: ${verdict.by}`,
+      );
+      if (isRepeated) failing.add(verdict.file);
+      suspect = verdict.file;
+    }
+  }
+
+  function measured(seat: Seat, mutant: Mutant, group: readonly string[]): Promise<Measured> {
+    const known = measurements.get(group);
     if (known) return known;
-    const found = restored(seat, mutant, () => runUnbroken(seat, test, mutant.file));
-    coverages.set(test, found);
+    const found = restored(seat, mutant, () => measure(seat, mutant.file, group));
+    measurements.set(group, found);
     return found;
   }
 
@@ -58,19 +81,8 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
     return (await restored(seat, mutant, () => seat.runner.run(mutant.file, [file]))).outcome === 'survived';
   }
 
-  /** Whether the test file executes the mutant. The coverage does not include processes that the test starts. */
-  async function executes(seat: Seat, test: string, mutant: Mutant): Promise<boolean> {
-    const coverage = await coverageOf(seat, test, mutant);
-    if (!coverage) return false;
-    return startsProcess(test, imports) || isExecuted(coverage, mutant.file, mutant.source, mutant.start);
-  }
-
   async function tryWith(seat: Seat, mutant: Mutant, tests: readonly string[]): Promise<Verdict> {
-    // First those that no other seat is measuring.
-    for (const test of tests) if (!coverages.has(test)) await coverageOf(seat, test, mutant);
-    let left: string[] = [];
-    for (const test of tests) if (await executes(seat, test, mutant)) left.push(test);
-    while (left.length > 0) {
+    for (let left = tests; left.length > 0; ) {
       const startedAt = performance.now();
       const verdict = await seat.runner.run(mutant.file, left);
       if (verdict.outcome === 'survived') break;
@@ -81,19 +93,32 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
     return { outcome: 'survived' };
   }
 
+  /** Most mutants are killed by the nearest test. The others are tried with the groups that execute them. */
+  async function tryOne(seat: Seat, mutant: Mutant): Promise<Verdict> {
+    const { file, source, start } = mutant;
+    const tests = testsThatReach(file, imports, isInTier);
+    const verdict = await tryWith(seat, mutant, tests.slice(0, 1));
+    if (verdict.outcome === 'killed') return verdict;
+    for (const [group, some] of Map.groupBy(tests, (test) => groups.find((each) => each.includes(test)) ?? [])) {
+      const { coverage, failing } = await measured(seat, mutant, group);
+      // The coverage does not include processes that a test starts.
+      const isMeant = (test: string) => startsProcess(test, imports) || isExecuted(coverage, file, source, start);
+      const verdict = await tryWith(
+        seat,
+        mutant,
+        some.filter((test) => !failing.has(test) && isMeant(test)),
+      );
+      if (verdict.outcome === 'killed') return verdict;
+    }
+    return { outcome: 'survived' };
+  }
+
   return async (seat, mutant) => {
-    const { file, source } = mutant;
-    seat.sandbox.write(file, mutate(source, mutant));
+    seat.sandbox.write(mutant.file, mutate(mutant.source, mutant));
     try {
-      const tests = testsThatReach(file, imports, isInTier);
-      // Most mutants are killed by one of the nearest tests; the test files of a run share their modules.
-      for (let at = 0, size = 1; at < tests.length; at += size, size *= 4) {
-        const verdict = await tryWith(seat, mutant, tests.slice(at, at + size));
-        if (verdict.outcome === 'killed') return verdict;
-      }
-      return { outcome: 'survived' };
+      return await tryOne(seat, mutant);
     } finally {
-      seat.sandbox.restore(file);
+      seat.sandbox.restore(mutant.file);
     }
   };
 }

@@ -1,20 +1,20 @@
 /** Runs test files of a sandbox in a process, and starts a new process if that one was killed. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Coverage } from './coverage.ts';
 import { Answer } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export type Verdict =
-  /** By the test of that name in that file, or by the timeout of the file. */
+  /** By the test of that name in that file, or by a timeout or the end of the process, when there is no file. */
   | { readonly outcome: 'killed'; readonly file: string; readonly by: string }
   /** Includes the coverage if the run was measured. */
   | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
 
 export interface TestRunner {
   /**
-   * Runs the test files in turn until one fails, or hangs.
+   * Runs the test files until one fails, or hangs.
    * @param changed the file of the sandbox that was written since the last run
    */
   run(changed: string, tests: readonly string[], measure?: boolean): Promise<Verdict>;
@@ -61,16 +61,14 @@ export function testRunner(sandbox: Pick<Sandbox, 'root'>, sources: readonly str
       runner ??= start();
       const running = await runner;
       const { promise, resolve } = Promise.withResolvers<Verdict>();
-      let passed = 0;
-      const end = (by: string) => resolve({ outcome: 'killed', file: tests[passed] ?? tests.at(-1) ?? '', by });
+      const end = (by: string, file = '') => resolve({ outcome: 'killed', file, by });
       const timer = setTimeout(end, LONGEST_MS, TIMEOUT);
       const died = () => end('the process that runs the tests ended');
       const answered = (message: unknown) => {
         const { isLast, failed, coverage } = Answer.parse(message);
         timer.refresh();
-        if (failed !== undefined) end(failed);
+        if (failed) end(failed.test, relative(sandbox.root, failed.file));
         else if (isLast) resolve({ outcome: 'survived', coverage });
-        else passed++;
       };
       running.once('exit', died).on('message', answered);
       running.send({ changed: path(changed), tests: tests.map(path), measure });

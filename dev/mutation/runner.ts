@@ -2,17 +2,16 @@
  * A process that runs test files of a sandbox on request. It keeps one Vitest, so that Vitest, PostgreSQL and the control
  * plane start only once. The parent process kills it when a run takes too long.
  */
-import { BaseSequencer, createVitest, type TestModule, type TestSpecification } from 'vitest/node';
+import { createVitest, type TestModule } from 'vitest/node';
 import { z } from 'zod';
 import { Coverage, coverageFrom } from './coverage.ts';
 
-/** Sent to the runner: this file has changed, run those test files in turn until one fails. All paths are absolute. */
+/** Sent to the runner: this file has changed, run those test files until one fails. All paths are absolute. */
 const Order = z.object({ changed: z.string(), tests: z.array(z.string()), measure: z.boolean() });
 /** Sent back when the runner is ready, and after each test file: whether that was the last. */
 export const Answer = z.object({
   isLast: z.boolean(),
-  /** The name of the test that failed. */
-  failed: z.string().optional(),
+  failed: z.object({ file: z.string(), test: z.string() }).optional(),
   /** For a measured run: the parts of each loaded file that it has not executed. */
   coverage: Coverage.optional(),
 });
@@ -20,12 +19,6 @@ type Answer = z.output<typeof Answer>;
 
 /** Replaces the name of a test when none has run. */
 export const FILE_ITSELF = 'the file itself';
-
-class AsOrdered extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    return files;
-  }
-}
 
 const Thrown = z.object({ message: z.string() });
 
@@ -41,7 +34,6 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
     maxWorkers: 1,
     // The files of a run share their modules; the worker ends with the run.
     isolate: false,
-    sequence: { sequencer: AsOrdered },
     // Includes every tier: the caller decides which to run.
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**'],
@@ -52,13 +44,13 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
         },
         onTestModuleEnd(module) {
           ended.push(module);
-          if (module.ok()) send({ isLast: false });
+          send({ isLast: false });
         },
       },
     ],
     coverage: { provider: 'v8', include: [...sources], reporter: [], reportsDirectory: '.coverage' },
     // A mutant that hangs counts as killed. Tests that need longer set their own timeout.
-    testTimeout: 10_000,
+    testTimeout: 20_000,
     hookTimeout: 60_000,
   });
   await vitest.standalone();
@@ -82,7 +74,8 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
     const [first] = module?.children.allTests('failed') ?? [];
     const [error] = [...(module?.errors() ?? []), ...unhandledErrors];
     const said = Thrown.safeParse(error).data?.message ?? 'none of its tests ran';
-    return { isLast: true, failed: first?.fullName ?? `${FILE_ITSELF}: ${said}` };
+    const file = module?.moduleId ?? tests.find((test) => !ended.some(({ moduleId }) => moduleId === test)) ?? '';
+    return { isLast: true, failed: { file, test: first?.fullName ?? `${FILE_ITSELF}: ${said}` } };
   }
 
   process.on('message', async (message) => void send(await run(Order.parse(message))));

@@ -58,6 +58,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
         true,
       );
       if (verdict.outcome === 'survived') return { coverage: verdict.coverage ?? {}, failing };
+      if (verdict.file === '') return { coverage: {}, failing: new Set(group) };
       const isRepeated = verdict.file === suspect;
       say(
         `${verdict.file} fails with nothing broken, and ${isRepeated ? 'is left out' : 'is tried again'}: ${verdict.by}`,
@@ -77,7 +78,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
 
   /** Whether the mutant caused the failure: on a busy machine, tests also time out or fail to load. */
   async function isBelieved(seat: Seat, mutant: Mutant, file: string, by: string, ms: number): Promise<boolean> {
-    if (ms < LONG_MS && !by.startsWith(FILE_ITSELF)) return true;
+    if (file === '' || (ms < LONG_MS && !by.startsWith(FILE_ITSELF))) return true;
     return (await restored(seat, mutant, () => seat.runner.run(mutant.file, [file]))).outcome === 'survived';
   }
 
@@ -88,7 +89,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
       if (verdict.outcome === 'survived') break;
       if (await isBelieved(seat, mutant, verdict.file, verdict.by, performance.now() - startedAt)) return verdict;
       say(`${verdict.file} fails without ${mutant.file}:${mutant.line} too: ${verdict.by}`);
-      left = left.slice(left.indexOf(verdict.file) + 1);
+      left = left.filter((test) => test !== verdict.file);
     }
     return { outcome: 'survived' };
   }

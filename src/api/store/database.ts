@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
 import { isRetryable } from './database-errors.ts';
-import { type ResultRow, type Shapes, type Statement, StatementRun } from './statement.ts';
+import { parserOf, type ResultRow, type Statement, StatementRun } from './statement.ts';
 
 export interface DatabaseOptions {
   url: string;
@@ -43,16 +43,12 @@ const PAUSE: BackoffOptions = { firstMs: 40, longestMs: 200 };
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options);
 
-  const shapes: Shapes = new Map();
-
   function run(client: pg.PoolClient, statement: Statement): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const query = new StatementRun(statement, shapes);
-      client.query(query, (failure: Error | null, result) => {
-        const error = failure ?? query.unreadable;
+      client.query(new StatementRun(statement), (error: Error | null, result) => {
         // The stack of a server error does not show which statement caused it.
         if (error) reject(Object.assign(error, { statement: statement.name ?? statement.text }));
-        else resolve({ command: result.command, rows: query.found });
+        else resolve({ command: result.command, rows: result.rows });
       });
     });
   }
@@ -148,6 +144,7 @@ function openPool({ url, poolSize, statementTimeoutMs, connectTimeoutMs, onError
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
+    types: { getTypeParser: parserOf },
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,

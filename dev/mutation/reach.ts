@@ -11,13 +11,6 @@ const PROGRAM = 'src/main.ts';
 /** Starts the program for tests. Tests that start processes themselves are assumed to start it as well. */
 const STARTER = 'dev/processes/program.ts';
 
-/** Tests of everything that the room does: they are quick and notice a lot. */
-const BROAD: Readonly<Record<string, readonly string[]>> = {
-  'src/api': ['test/api/openapi/checked-in', 'test/conformance/conformance', 'test/api/settings', 'test/api/limits'],
-  'src/resources': ['test/api/openapi/checked-in', 'test/operator/crds/checked-in', 'test/conformance/conformance'],
-  'src/operator': ['test/operator/crds/checked-in'],
-};
-
 /** The test files that reach a source file, the likeliest to notice first. */
 export function testsThatReach(source: string, imports: Imports, isInTier: (test: string) => boolean): string[] {
   const importers = new Map<string, string[]>();
@@ -45,19 +38,13 @@ export function startsProcess(test: string, imports: Imports): boolean {
   return false;
 }
 
-/** 0: the test of the same name; 1: a test in its folder; 2: a broad test; then one more for each folder up, and ten for tests that start processes. */
+/** 0 for the test of the same name, else one more for each folder up to a common one; ten more if it starts processes. */
 function distance(source: string, test: string, imports: Imports): number {
   const nameOf = (file: string) => basename(file).split('.')[0];
-  const mirrored = dirname(source.replace(/^src\//, 'test/'));
   if (nameOf(source) === nameOf(test)) return 0;
-  if (test.startsWith(`${mirrored}/`)) return 1;
-  const broad = Object.entries(BROAD).flatMap(([room, tests]) => (source.startsWith(`${room}/`) ? tests : []));
-  const extra = startsProcess(test, imports) ? 10 : 0;
-  if (broad.some((path) => test.startsWith(`${path}.`))) return 2 + extra;
-  let steps = 3 + extra;
-  for (let folder = dirname(mirrored); folder !== '.'; folder = dirname(folder), steps++) {
-    if (test.startsWith(`${folder}/`)) return steps;
-  }
+  let steps = startsProcess(test, imports) ? 11 : 1;
+  let folder = dirname(source.replace(/^src\//, 'test/'));
+  for (; folder !== '.' && !test.startsWith(`${folder}/`); folder = dirname(folder)) steps++;
   return steps;
 }
 

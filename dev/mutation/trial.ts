@@ -50,21 +50,13 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
 
   async function measure({ runner }: Seat, file: string, group: readonly string[]): Promise<Measured> {
     const failing = new Set<string>();
-    let suspect = '';
     for (;;) {
-      const verdict = await runner.run(
-        file,
-        group.filter((test) => !failing.has(test)),
-        true,
-      );
+      const left = group.filter((test) => !failing.has(test));
+      const verdict = await runner.run(file, left, true);
       if (verdict.outcome === 'survived') return { coverage: verdict.coverage ?? {}, failing };
+      say(`${verdict.file} fails with nothing broken, and is left out: ${verdict.by}`);
       if (verdict.file === '') return { coverage: {}, failing: new Set(group) };
-      const isRepeated = verdict.file === suspect;
-      say(
-        `${verdict.file} fails with nothing broken, and ${isRepeated ? 'is left out' : 'is tried again'}: ${verdict.by}`,
-      );
-      if (isRepeated) failing.add(verdict.file);
-      suspect = verdict.file;
+      failing.add(verdict.file);
     }
   }
 

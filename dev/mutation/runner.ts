@@ -17,9 +17,6 @@ export const Answer = z.object({
 });
 type Answer = z.output<typeof Answer>;
 
-/** Replaces the name of a test when none has run. */
-export const FILE_ITSELF = 'the file itself';
-
 const Thrown = z.object({ message: z.string() });
 
 /** @param sources the files whose execution is measured, relative to `root` */
@@ -75,7 +72,7 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
     const [error] = [...(module?.errors() ?? []), ...unhandledErrors];
     const said = Thrown.safeParse(error).data?.message ?? 'none of its tests ran';
     const file = module?.moduleId ?? tests.find((test) => !ended.some(({ moduleId }) => moduleId === test)) ?? '';
-    return { isLast: true, failed: { file, test: first?.fullName ?? `${FILE_ITSELF}: ${said}` } };
+    return { isLast: true, failed: { file, test: first?.fullName ?? `the file itself: ${said}` } };
   }
 
   process.on('message', async (message) => void send(await run(Order.parse(message))));

@@ -4,7 +4,6 @@ import { type Coverage, isExecuted } from './coverage.ts';
 import { type Mutant, mutate } from './mutators.ts';
 import { type Imports, startsProcess, testsThatReach } from './reach.ts';
 import type { TestRunner, Verdict } from './run-tests.ts';
-import { FILE_ITSELF } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** Where one mutant at a time is tried. */
@@ -28,9 +27,6 @@ interface Measured {
 
 /** Test files per group. They are measured together, since what takes the time is to load the source. */
 const GROUP = 8;
-
-/** A failure after this long may be due to a busy machine. */
-const LONG_MS = 10_000;
 
 /** @returns the trial of one mutant, which resolves to `killed` with the test that failed, or `survived` */
 export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mutant: Mutant) => Promise<Verdict> {
@@ -68,20 +64,17 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
     return found;
   }
 
-  /** Whether the mutant caused the failure: on a busy machine, tests also time out or fail to load. */
-  async function isBelieved(seat: Seat, mutant: Mutant, file: string, by: string, ms: number): Promise<boolean> {
-    if (file === '' || (ms < LONG_MS && !by.startsWith(FILE_ITSELF))) return true;
-    return (await restored(seat, mutant, () => seat.runner.run(mutant.file, [file]))).outcome === 'survived';
-  }
-
   async function tryWith(seat: Seat, mutant: Mutant, tests: readonly string[]): Promise<Verdict> {
     for (let left = tests; left.length > 0; ) {
-      const startedAt = performance.now();
       const verdict = await seat.runner.run(mutant.file, left);
       if (verdict.outcome === 'survived') break;
-      if (await isBelieved(seat, mutant, verdict.file, verdict.by, performance.now() - startedAt)) return verdict;
-      say(`${verdict.file} fails without ${mutant.file}:${mutant.line} too: ${verdict.by}`);
-      left = left.filter((test) => test !== verdict.file);
+      const { file, by } = verdict;
+      if (file === '') return verdict;
+      // The test may fail without the mutant as well: always, or because the machine is busy.
+      const unbroken = await restored(seat, mutant, () => seat.runner.run(mutant.file, [file]));
+      if (unbroken.outcome === 'survived') return verdict;
+      say(`${file} fails without ${mutant.file}:${mutant.line} too: ${by}`);
+      left = left.filter((test) => test !== file);
     }
     return { outcome: 'survived' };
   }
@@ -90,6 +83,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
   async function tryOne(seat: Seat, mutant: Mutant): Promise<Verdict> {
     const { file, source, start } = mutant;
     const tests = testsThatReach(file, imports, isInTier);
+    const [nearest] = tests;
     const verdict = await tryWith(seat, mutant, tests.slice(0, 1));
     if (verdict.outcome === 'killed') return verdict;
     for (const [group, some] of Map.groupBy(tests, (test) => groups.find((each) => each.includes(test)) ?? [])) {
@@ -99,7 +93,7 @@ export function trialsWith({ imports, isInTier, say }: Trials): (seat: Seat, mut
       const verdict = await tryWith(
         seat,
         mutant,
-        some.filter((test) => !failing.has(test) && isMeant(test)),
+        some.filter((test) => test !== nearest && !failing.has(test) && isMeant(test)),
       );
       if (verdict.outcome === 'killed') return verdict;
     }

@@ -14,6 +14,7 @@ export function limitHandlers(app: FastifyInstance, limitMs: number): void {
   if (limitMs === 0) return;
   app.addHook('onRequest', ({ raw }, reply, done) => {
     const timer = setTimeout(() => {
+      // Requests that Fastify injects do not have the member.
       if (raw.complete !== false && !reply.sent)
         reply.send(unavailable('The request took too long; whether it took effect is unknown.'));
     }, limitMs);

@@ -5,7 +5,8 @@ import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
 import { readIdentity } from '../../../src/operator/managed/identity/identity.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { object } from '../objects.ts';
-import { managing, Things, thingKind } from './managed-under-test.ts';
+import { managing } from './managed-under-test.ts';
+import { Things, thingKind } from './things.ts';
 
 async function reconciling(given: KubeObject, things: Things, { mayAdopt = true } = {}) {
   const { access, managed, stored } = await managing(given, {

@@ -9,7 +9,7 @@ import { NO_TERMS } from '../../../../src/operator/managed/declaration/spec-term
 import { ConnectedKind } from '../../../../src/operator/managed/object/connected-kind.ts';
 import { noInputs } from '../../inputs.ts';
 import { object } from '../../objects.ts';
-import { modulesOf, type ThingKind, Things, thingKind, tokens } from '../managed-under-test.ts';
+import { modulesOf, type ThingKind, Things, thingKind, tokens } from '../things.ts';
 
 const END = '2026-12-01T00:00:00.000Z';
 const remote = { id: 'thg_1', uri: 'http://api/thg_1', size: 1, shape: 'round', material: 'wood' };

@@ -4,7 +4,7 @@ import type { ManagedSpec } from '../../../../src/operator/managed/declaration/s
 import { type ComparableKind, differs, hasNewInputs, isDrift } from '../../../../src/operator/managed/object/drift.ts';
 import { observedSynced } from '../../../../src/operator/managed/object/findings.ts';
 import { condition, object } from '../../objects.ts';
-import { modulesOf } from '../managed-under-test.ts';
+import { modulesOf } from '../things.ts';
 
 const OVER: Finding = { status: 'False', reason: 'Expired', message: 'x expired' };
 const sizeOf = (remote: object) => ('size' in remote ? remote.size : undefined);

@@ -3,7 +3,7 @@ import { ApiError, ApiUnreachableError } from '../../../../src/client/errors.ts'
 import { KubeError, KubeUnreachableError } from '../../../../src/operator/kube/kube-error.ts';
 import { Blocked, Contradiction, StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
 import { classify } from '../../../../src/operator/managed/object/failure.ts';
-import { apiError } from '../managed-under-test.ts';
+import { apiError } from '../things.ts';
 
 const limited = new ApiError({ error_code: 'RATE_LIMITED', status_code: 429, msg: 'm', details: {} }, 7_000);
 const terminating = new KubeError(403, 'Forbidden', 'x', undefined, ['NamespaceTerminating']);

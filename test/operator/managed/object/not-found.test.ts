@@ -4,7 +4,8 @@ import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
 import { Blocked, Contradiction } from '../../../../src/operator/managed/declaration/external.ts';
 import { deleteVisible, observeVisible } from '../../../../src/operator/managed/object/not-found.ts';
 import { object } from '../../objects.ts';
-import { manage, Things } from '../managed-under-test.ts';
+import { manage } from '../managed-under-test.ts';
+import { Things } from '../things.ts';
 
 /** An API whose key is no admin's; it hides some resources. */
 function hiding(things: Things, ...ids: string[]): Things {

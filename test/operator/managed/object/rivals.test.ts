@@ -7,7 +7,8 @@ import {
   wasManaged,
 } from '../../../../src/operator/managed/object/rivals.ts';
 import { object } from '../../objects.ts';
-import { type Circumstances, managing, scopeOf } from '../managed-under-test.ts';
+import { type Circumstances, managing } from '../managed-under-test.ts';
+import { scopeOf } from '../things.ts';
 
 test('an object owns what was created in its scope', () => {
   const ids = ['thg_1', 'thg_2', 'thg_3', undefined];

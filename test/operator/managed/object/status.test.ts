@@ -11,7 +11,8 @@ import {
   writeStatus,
 } from '../../../../src/operator/managed/object/status.ts';
 import { condition, object } from '../../objects.ts';
-import { managing, modulesOf } from '../managed-under-test.ts';
+import { managing } from '../managed-under-test.ts';
+import { modulesOf } from '../things.ts';
 
 const failure = { reason: REASON.apiUnavailable, message: 'no answer' };
 const ready = object({ status: { conditions: [condition('Ready', 'True')] } });

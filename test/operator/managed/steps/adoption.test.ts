@@ -3,7 +3,8 @@ import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import { StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
 import { ensureAdopted, idToAdopt } from '../../../../src/operator/managed/steps/adoption.ts';
 import { object } from '../../objects.ts';
-import { manage, Things } from '../managed-under-test.ts';
+import { manage } from '../managed-under-test.ts';
+import { Things } from '../things.ts';
 
 const retiring = JSON.stringify([{ id: 'y', generation: 1, after: '2026-11-21T12:00:00Z' }]);
 

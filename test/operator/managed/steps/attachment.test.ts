@@ -13,8 +13,9 @@ import {
   supersededBy,
 } from '../../../../src/operator/managed/steps/attachment.ts';
 import { condition, object } from '../../objects.ts';
-import { manage, owners, SETTINGS } from '../managed-under-test.ts';
+import { manage, owners } from '../managed-under-test.ts';
 import { NAMESPACE } from '../placing.ts';
+import { SETTINGS } from '../things.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const now = (id: string): Retiring => ({ id, generation: 0, after: NOW.toISOString() });

@@ -3,7 +3,8 @@ import { StaleObject } from '../../../../src/operator/managed/declaration/extern
 import { idempotencyOf, readIdentity } from '../../../../src/operator/managed/identity/identity.ts';
 import { createRemote, earlierCreate } from '../../../../src/operator/managed/steps/creation.ts';
 import { object } from '../../objects.ts';
-import { apiError, manage, type ThingKind, Things, tokens } from '../managed-under-test.ts';
+import { manage } from '../managed-under-test.ts';
+import { apiError, type ThingKind, Things, tokens } from '../things.ts';
 
 test.each([
   ['its key was closed', apiError('CONFLICT', { idempotency_key: 'closed' }), 'refused'],

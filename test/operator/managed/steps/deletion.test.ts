@@ -13,17 +13,8 @@ import {
   whatStays,
 } from '../../../../src/operator/managed/steps/deletion.ts';
 import { condition, object } from '../../objects.ts';
-import {
-  apiError,
-  manage,
-  owners,
-  referrers,
-  SERVING,
-  SETTINGS,
-  type ThingKind,
-  Things,
-  tokens,
-} from '../managed-under-test.ts';
+import { manage, owners, referrers } from '../managed-under-test.ts';
+import { apiError, SERVING, SETTINGS, type ThingKind, Things, tokens } from '../things.ts';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 const at = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);

@@ -5,8 +5,9 @@ import { Blocked, StaleObject } from '../../../../src/operator/managed/declarati
 import { Reference } from '../../../../src/operator/managed/declaration/input.ts';
 import { fateOfRemote, finalize } from '../../../../src/operator/managed/steps/finalization.ts';
 import { condition, object } from '../../objects.ts';
-import { inputsWith, manage, SETTINGS, Things } from '../managed-under-test.ts';
+import { inputsWith, manage } from '../managed-under-test.ts';
 import { NAMESPACE } from '../placing.ts';
+import { SETTINGS, Things } from '../things.ts';
 
 test.each([
   ['is deleted with its object', {}, false, 'delete'],

@@ -4,8 +4,9 @@ import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
 import type { Inputs } from '../../../../src/operator/managed/knowledge/inputs.ts';
 import { guarded, isServing, isWaitingForModules } from '../../../../src/operator/managed/steps/guarding.ts';
 import { condition, object } from '../../objects.ts';
-import { inputsWith, manage, SERVING } from '../managed-under-test.ts';
+import { inputsWith, manage } from '../managed-under-test.ts';
 import { NAMESPACE } from '../placing.ts';
+import { SERVING } from '../things.ts';
 
 const serviceable = object({ spec: { open: true, size: 2 } });
 const remote = (modules: readonly string[] = []) => ({ id: 'thg_1', uri: 'http://api/thg_1', modules });

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { readStatus } from '../../../../src/operator/managed/identity/recorded-status.ts';
 import { observeOnly } from '../../../../src/operator/managed/steps/observation.ts';
 import { object } from '../../objects.ts';
-import { manage, Things } from '../managed-under-test.ts';
+import { manage } from '../managed-under-test.ts';
+import { Things } from '../things.ts';
 
 const observing = (annotations: Parameters<typeof object>[1], members: object = {}) =>
   object({ spec: { managementPolicy: 'Observe', ...members } }, annotations);

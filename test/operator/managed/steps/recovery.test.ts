@@ -4,8 +4,9 @@ import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import type { CreateScope } from '../../../../src/operator/managed/declaration/external.ts';
 import { ensureIdentity, recoverIdentity } from '../../../../src/operator/managed/steps/recovery.ts';
 import { object } from '../../objects.ts';
-import { type Circumstances, managing, modulesOf, scopeOf } from '../managed-under-test.ts';
+import { type Circumstances, managing } from '../managed-under-test.ts';
 import { NAMESPACE } from '../placing.ts';
+import { modulesOf, scopeOf } from '../things.ts';
 
 const shown = (id: string, createGeneration: number) => ({ status: { id, createGeneration } });
 const AFTER = '2026-11-21T10:00:00.000Z';

@@ -3,7 +3,8 @@ import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import { StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
 import { findRemote, rollBack } from '../../../../src/operator/managed/steps/replacement.ts';
 import { object } from '../../objects.ts';
-import { manage, type ThingKind, Things, tokens } from '../managed-under-test.ts';
+import { manage } from '../managed-under-test.ts';
+import { type ThingKind, Things, tokens } from '../things.ts';
 
 const having = (generation: number, spec: object = {}) =>
   object(

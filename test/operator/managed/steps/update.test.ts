@@ -3,7 +3,8 @@ import { Blocked, StaleObject } from '../../../../src/operator/managed/declarati
 import type { ManagedObject } from '../../../../src/operator/managed/object/managed-object.ts';
 import { ensureUpToDate } from '../../../../src/operator/managed/steps/update.ts';
 import { condition, object } from '../../objects.ts';
-import { manage, SERVING, type ThingKind, tokens } from '../managed-under-test.ts';
+import { manage } from '../managed-under-test.ts';
+import { SERVING, type ThingKind, tokens } from '../things.ts';
 
 const inSync = {
   id: 'thg_1',

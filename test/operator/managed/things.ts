@@ -1,0 +1,225 @@
+/** A management API in memory, and the kind `Thing` whose objects have something in it. */
+import { setImmediate as answer } from 'node:timers/promises';
+import { z } from 'zod';
+import type { CreateOptions } from '../../../src/client/call-options.ts';
+import { ApiError } from '../../../src/client/errors.ts';
+import type {
+  CreateScope,
+  Delivery,
+  External,
+  Remote,
+  Renewal,
+  Sight,
+} from '../../../src/operator/managed/declaration/external.ts';
+import { kind, type SpecOf } from '../../../src/operator/managed/declaration/kind.ts';
+import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
+
+const shape = {
+  size: z.int().default(1),
+  /** Cannot be changed. */
+  shape: z.string().default('round'),
+  /** Of another material, it is another thing. */
+  material: z.string().default('wood'),
+  /** Whether it serves. */
+  open: z.boolean().optional(),
+  /** Of a kind whose objects have settings: the id of what they belong to. */
+  of: z.string().optional(),
+};
+type ThingSpec = SpecOf<typeof shape>;
+
+export interface Thing extends Remote {
+  size: number;
+  shape: string;
+  material: string;
+  open?: boolean | undefined;
+}
+
+export const apiError = (error_code: ErrorCode, details: Record<string, string> = {}) =>
+  new ApiError({ error_code, status_code: ERROR_STATUS[error_code], msg: `msg of ${error_code}`, details });
+
+const MEMBERS = ['size', 'shape', 'material', 'open'] as const;
+
+export class Things implements External<ThingSpec, Thing> {
+  readonly idPrefix = 'thg_';
+  /** What exists, by id. */
+  readonly existing = new Map<string, Thing>();
+  /** Those of them that the operator's API key is not shown. */
+  readonly hidden = new Set<string>();
+  /** Those of them that something refers to. */
+  readonly inUse = new Set<string>();
+  /** The keys of all creates that were sent. */
+  readonly sent: string[] = [];
+  /** The ids of those that were updated. */
+  readonly updated: string[] = [];
+  /** Whether errors name them by their own ids, without what they are in. */
+  namesInPart = false;
+  /** Whether nothing can be deleted at present. */
+  isReadOnly = false;
+  /** What was created for the object. */
+  created: CreateScope = { resources: [], nextSequence: 1 };
+  seen: 'everything' | Sight = 'everything';
+  readonly #byKey = new Map<string, { id: string; made: string }>();
+
+  constructor(...ids: string[]) {
+    for (const id of ids) this.make(id);
+  }
+
+  make(id: string, as: Partial<Thing> = {}): Thing {
+    const thing = { id, uri: `http://api/${id}`, size: 1, shape: 'round', material: 'wood', ...as };
+    this.existing.set(id, thing);
+    return thing;
+  }
+
+  /** Has them created for the object, one after the other. */
+  makeFor(...ids: string[]): this {
+    for (const id of ids) {
+      const { resources, nextSequence } = this.created;
+      this.make(id);
+      this.created = { resources: [{ id, sequence: nextSequence }, ...resources], nextSequence: nextSequence + 1 };
+    }
+    return this;
+  }
+
+  get ids(): string[] {
+    return [...this.existing.keys()];
+  }
+
+  isId(id: string): boolean {
+    return id.startsWith(this.idPrefix);
+  }
+
+  async observe(id: string): Promise<Thing | undefined> {
+    await answer();
+    return this.hidden.has(id) ? undefined : this.existing.get(id);
+  }
+
+  async create(spec: ThingSpec, { idempotencyKey = '', idempotencyPlace }: CreateOptions): Promise<Thing> {
+    await answer();
+    this.sent.push(idempotencyKey);
+    const { resources, nextSequence } = this.created;
+    const made = JSON.stringify(MEMBERS.map((name) => spec[name]));
+    const before = this.#byKey.get(idempotencyKey);
+    const existing = before && this.existing.get(before.id);
+    if (existing && before?.made === made) return { ...existing, isReplay: true };
+    const named = this.namesInPart ? before?.id.slice(this.idPrefix.length) : before?.id;
+    if (named !== undefined) throw apiError('IDEMPOTENCY_KEY_REUSED', { resource_id: named });
+    if (idempotencyPlace?.sequence !== nextSequence)
+      throw apiError('CONFLICT', { idempotency_scope: 'out_of_sequence' });
+    const id = `${this.idPrefix}new${nextSequence}`;
+    this.#byKey.set(idempotencyKey, { id, made });
+    this.created = { resources: [{ id, sequence: nextSequence }, ...resources], nextSequence: nextSequence + 1 };
+    const { size, shape, material, open } = spec;
+    return this.make(id, { size, shape, material, open });
+  }
+
+  changes(spec: ThingSpec, remote: Thing): string[] {
+    return MEMBERS.filter((name) => spec[name] !== undefined && spec[name] !== remote[name]);
+  }
+
+  immutableChanges(spec: ThingSpec, remote: Thing): string[] {
+    return this.changes(spec, remote).filter((name) => ['shape', 'material'].includes(name));
+  }
+
+  replacingChanges(spec: ThingSpec, remote: Thing): string[] {
+    return this.changes(spec, remote).filter((name) => name === 'material');
+  }
+
+  async update({ id }: Thing, { size, shape, material, open }: ThingSpec): Promise<Thing> {
+    await answer();
+    this.updated.push(id);
+    return this.make(id, { size, shape, material, open });
+  }
+
+  async delete(id: string): Promise<'deleted' | 'not found'> {
+    await answer();
+    if (this.isReadOnly) throw apiError('UNAVAILABLE');
+    if (this.inUse.has(id)) throw apiError('RESOURCE_IN_USE');
+    if (this.hidden.has(id) || !this.existing.delete(id)) return 'not found';
+    const resources = this.created.resources.filter((each) => each.id !== id);
+    this.created = { ...this.created, resources };
+    return 'deleted';
+  }
+
+  async sight(): Promise<'everything' | Sight> {
+    await answer();
+    return this.seen;
+  }
+
+  async *all(): AsyncIterable<Thing> {
+    yield* this.existing.values();
+  }
+
+  async scope(): Promise<CreateScope> {
+    await answer();
+    return this.created;
+  }
+
+  async closeScope(): Promise<CreateScope> {
+    await answer();
+    this.created = { ...this.created, nextSequence: this.created.nextSequence + 1 };
+    return this.created;
+  }
+}
+
+export type ThingKind = Parameters<typeof kind<typeof shape, Thing>>[0];
+
+/** The kind whose objects have things. */
+export function thingKind(things: Things, more: Partial<ThingKind> = {}) {
+  return kind<typeof shape, Thing>({
+    kind: 'Thing',
+    shortNames: [],
+    description: 'A thing.',
+    spec: shape,
+    status: {},
+    rules: [],
+    printerColumns: [],
+    external: () => things,
+    describe: () => ({}),
+    ...more,
+  });
+}
+
+/** What makes it a kind whose objects have settings of what they refer to. */
+export const SETTINGS: Partial<ThingKind> = {
+  owner: { kind: 'Owner', givenIn: ({ of }) => of, modulesIn: () => [] },
+};
+
+/** What makes it a kind whose objects all have settings of the same. */
+export const modulesOf = (id: string) => ({ owner: { kind: 'Owner', givenIn: () => id, modulesIn: () => [] } });
+
+/** What makes it a kind whose resources serve once they are open. */
+export const SERVING: Partial<ThingKind> = {
+  unserved: (spec, remote) => (spec.open && !remote?.open ? ['open'] : []),
+};
+
+interface Tokens {
+  isOneTime?: boolean;
+  due?: Renewal | undefined;
+  /** Rejects where a token could not be delivered. */
+  prepare?: () => Promise<void>;
+}
+
+/** What makes it a kind with tokens, of which those of the things that are held are in their Secrets. */
+export function tokens(
+  held: readonly string[],
+  { isOneTime = true, due, prepare = async () => {} }: Tokens = {},
+): Partial<ThingKind> {
+  const renewal = () => (due ? { due } : {});
+  const handout = { what: 'token', secretType: 'any', idKey: 'id', key: 'token', member: 'token', isOneTime };
+  const delivery: Delivery<ThingSpec, Thing> = {
+    handout,
+    renewal,
+    prepare,
+    deliver: async (_recipient, _spec, { id }) => (held.includes(id) ? 'held' : 'lost'),
+    looksHeld: () => true,
+    stored: async () => [...held],
+    release: async () => [...held],
+  };
+  return { delivery };
+}
+
+/** What was created for the object, newest last. */
+export const scopeOf = (...ids: string[]): CreateScope => ({
+  resources: ids.map((id, index) => ({ id, sequence: index + 1 })).reverse(),
+  nextSequence: ids.length + 1,
+});

@@ -1,6 +1,7 @@
 /** The rows that both kinds of edges have. */
-import { capital } from './conventions.ts';
+
 import { created, del, invalid, noContent, ok, patch, post, type Row, refused } from './row.ts';
+import { capital } from './subject.ts';
 
 export interface Edges {
   /** As in a sentence: `an HTTPS edge`. */

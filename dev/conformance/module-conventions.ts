@@ -1,6 +1,7 @@
 /** The rows that every module has: settings of an edge or a route, without an id of their own. */
-import { capital } from './conventions.ts';
+
 import { del, get, invalid, noContent, ok, put, type Row, refused, type Step } from './row.ts';
+import { capital } from './subject.ts';
 
 export interface ModuleFamily {
   /** As in a sentence: `the backend module of a TLS edge`. */

@@ -1,5 +1,5 @@
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
-import { longest } from '../conventions.ts';
+import { longest } from '../field-conventions.ts';
 import { created, invalid, ok, patch, post, type Row, type Section } from '../row.ts';
 
 const path = '/backends/http_response';

@@ -78,16 +78,17 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
       }
     });
 
-    test.runIf(operation.readOnly?.inside.rules)('takes another block among all that is sent back', async () => {
-      const { address } = await put();
-      for (const [n, { name, of }] of SPELLINGS.entries()) {
-        const { ip_policy_rules } = json.parse(of((await read(address)).body));
-        const [first, ...others] = z.array(json).parse(ip_policy_rules);
-        const changed = { ...first, cidr: `198.51.100.${n}/32` };
-        const after = await expectChange('PUT', address, { rules: [changed, ...others] }, name);
-        expect(after.ip_policy_rules).toContainEqual(expect.objectContaining({ cidr: changed.cidr }));
-      }
-    });
+    if (operation.readOnly?.inside.rules)
+      test('takes another block among all that is sent back', async () => {
+        const { address } = await put();
+        for (const [n, { name, of }] of SPELLINGS.entries()) {
+          const { ip_policy_rules } = json.parse(of((await read(address)).body));
+          const [first, ...others] = z.array(json).parse(ip_policy_rules);
+          const changed = { ...first, cidr: `198.51.100.${n}/32` };
+          const after = await expectChange('PUT', address, { rules: [changed, ...others] }, name);
+          expect(after.ip_policy_rules).toContainEqual(expect.objectContaining({ cidr: changed.cidr }));
+        }
+      });
 
     test('is as if left out where it is null, and as it was when it is put again', async () => {
       for (const [name, schema] of members) {
@@ -105,21 +106,23 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
       }
     });
 
-    test.runIf(canBeDeleted)('ends once, and begins again with what was read of it', async () => {
-      const { address, view } = await put();
-      await deleteTwice(admin, address);
-      for (const { name, of } of SPELLINGS) {
-        expect((await admin.send('PUT', address, { body: of(view) })).as(json), name).toEqual(view);
-        expect((await read(address)).body, name).toEqual(view);
-        await admin.delete(address);
-      }
-    });
+    if (canBeDeleted)
+      test('ends once, and begins again with what was read of it', async () => {
+        const { address, view } = await put();
+        await deleteTwice(admin, address);
+        for (const { name, of } of SPELLINGS) {
+          expect((await admin.send('PUT', address, { body: of(view) })).as(json), name).toEqual(view);
+          expect((await read(address)).body, name).toEqual(view);
+          await admin.delete(address);
+        }
+      });
 
-    test.runIf(canBeDeleted)('takes what was read of another', async () => {
-      const [one, other] = [await put(), await put()];
-      expect((await admin.put(one.address, other.view)).status).toBe(200);
-      expect((await read(one.address)).body).toEqual(other.view);
-    });
+    if (canBeDeleted)
+      test('takes what was read of another', async () => {
+        const [one, other] = [await put(), await put()];
+        expect((await admin.put(one.address, other.view)).status).toBe(200);
+        expect((await read(one.address)).body).toEqual(other.view);
+      });
   },
 );
 

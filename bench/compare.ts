@@ -13,7 +13,7 @@ import { tableHead, tableRow } from './table.ts';
 
 const ROUNDS = 5;
 const ROUND_MS = 2_000;
-/** Warm-up requests per server and operation: before that, much of the time goes into compiling. */
+/** Warm-up per server and operation: before that, much of the time goes into compiling. */
 const WARM_UP_MS = 15_000;
 
 const { path, samples } = ipPolicy;

@@ -81,7 +81,7 @@ async function newKind(names: FamilyNames, family: Resource): Promise<void> {
   }
 }
 
-/** The value of a sample, written as by hand. */
+/** The value of a sample, as one would write it by hand. */
 const withoutNumber = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value)

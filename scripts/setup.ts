@@ -13,7 +13,7 @@ const KNOWN: readonly BinaryName[] = [...REQUIRED, 'kube-controller-manager', 'p
 
 /** Finds, fetches or builds the control plane's binaries, and reports progress on standard error. */
 export async function ensureControlPlaneBinaries(): Promise<void> {
-  // All together, so that one build makes them all; one by one if any is unavailable.
+  // All together, so that one build makes them all; without the controller manager if that is unavailable.
   try {
     await ensure([...REQUIRED, 'kube-controller-manager']);
   } catch (error) {

@@ -61,7 +61,7 @@ try {
   await ensureControlPlaneBinaries();
   const { filter, options } = parseCLI(['vitest', 'run', ...args]);
   isFiltered = options.testNamePattern !== undefined;
-  // Passed as `reporter`, like --reporter, they would replace the one that counts.
+  // A `reporter` option, such as from --reporter, would replace the reporter that counts.
   // Passed as `exclude`, --exclude would replace what the configuration excludes: the deep tests would run.
   const { reporter, reporters = reporter ?? 'default', exclude = [], ...others } = options;
   const all = [reporters, counter].flat();

@@ -1,4 +1,4 @@
-/** The arrows between the rooms of the source: who may import whom (dev/architecture.ts lists them). */
+/** The arrows between the rooms of the source: which may import which (dev/architecture.ts lists them). */
 import { readdir, readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
@@ -47,14 +47,14 @@ describe.each(Object.entries(ROOMS))('src/%s', (room, allowed) => {
   const all = imports.filter(({ file }) => roomOf(file) === room);
   const more = room === 'main.ts' ? LOADED_BY_MAIN : [];
 
-  test(`imports of ours only ${[...allowed, ...more].join(', ') || 'itself'}`, () => {
+  test(`imports, besides packages, only ${[...allowed, ...more].join(', ') || 'itself'}`, () => {
     const wrong = all.filter(({ target }) => {
       return target !== undefined && ![room, ...allowed, ...more].includes(roomOf(target));
     });
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test('has no arrow on the list that nothing uses', () => {
+  test('uses every arrow on the list', () => {
     const used = new Set(all.flatMap(({ target }) => (target === undefined ? [] : [roomOf(target)])));
     const shared = [...FAMILIES, ...FOR_ALL];
     expect(allowed.filter((other) => !used.has(other) && !shared.includes(other))).toEqual([]);
@@ -69,7 +69,7 @@ test('arrows between rooms run downwards only', () => {
   expect(upwards).toEqual([]);
 });
 
-/** What stands beside `src`. */
+/** The imports in folders beside `src`. */
 async function importsOutside(): Promise<Import[]> {
   const all = ['bench', 'dev', 'scripts'].map(async (folder) => {
     const found = await readdir(join(SRC, '..', folder), { recursive: true });
@@ -80,7 +80,7 @@ async function importsOutside(): Promise<Import[]> {
 }
 const outside = await importsOutside();
 
-test('arrows between files run in no circle', () => {
+test('arrows between files form no circle', () => {
   const next = Map.groupBy([...imports, ...outside], ({ file }) => file);
   const done = new Set<string>();
   const circles: string[] = [];
@@ -94,7 +94,7 @@ test('arrows between files run in no circle', () => {
   expect(circles).toEqual([]);
 });
 
-test('imports name files with their extension, and what Node has with its scheme', () => {
+test('imports name files with their extension, and modules of Node.js with the scheme node:', () => {
   const wrong = imports.filter(({ specifier }) =>
     specifier.startsWith('.')
       ? !specifier.endsWith('.ts') && !specifier.endsWith('.json')
@@ -103,7 +103,7 @@ test('imports name files with their extension, and what Node has with its scheme
   expect(wrong).toEqual([]);
 });
 
-test('what demo, benches and tests share stands in dev/: nothing imports from test/', () => {
+test('nothing imports from test/: code that the demo, benches and tests share is in dev/', () => {
   expect([...imports, ...outside].filter(({ target }) => target?.startsWith('../test/'))).toEqual([]);
 });
 

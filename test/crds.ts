@@ -1,10 +1,10 @@
-/** Our CustomResourceDefinitions, installed in a cluster that tests work on. Only for test files. */
+/** Installs our CustomResourceDefinitions in a cluster for tests. Only for test files. */
 import { fileURLToPath } from 'node:url';
 import { kubectlOn } from './kubectl.ts';
 
 const CRDS = fileURLToPath(new URL('../crds', import.meta.url));
 
-/** In a cluster of your own; in the shared one, harness.ts does it. @throws Error with what kubectl said */
+/** For a test's own cluster; harness.ts does it in the shared one. @throws Error with what kubectl said */
 export async function installCrdsIn(cluster: Parameters<typeof kubectlOn>[0]): Promise<void> {
   // Client-side apply of two runs at once can lose a race; server-side apply merges.
   const applied = await kubectlOn(cluster, ['apply', '--server-side', '--force-conflicts', '-f', CRDS]);

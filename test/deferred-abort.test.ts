@@ -5,7 +5,7 @@ import { deferredAbort } from '../src/deferred-abort.ts';
 
 const REASON = new Error('why');
 
-test('it is aborted one turn later, for the same reason', async () => {
+test('the deferred signal is aborted one turn later, for the same reason', async () => {
   const given = new AbortController();
   const { signal } = deferredAbort(given.signal);
   await nextTurn();
@@ -17,7 +17,7 @@ test('it is aborted one turn later, for the same reason', async () => {
   expect(signal.reason).toBe(REASON);
 });
 
-test('once it has ended, nothing is left of it', async () => {
+test('once ended, the deferred signal has no listener and is no longer aborted', async () => {
   const given = new AbortController();
   const { signal, end } = deferredAbort(given.signal);
   expect(getEventListeners(given.signal, 'abort')).toHaveLength(1);
@@ -28,6 +28,6 @@ test('once it has ended, nothing is left of it', async () => {
   expect(signal.aborted).toBe(false);
 });
 
-test('what is aborted already is not begun', () => {
+test('a signal that is already aborted throws its reason', () => {
   expect(() => deferredAbort(AbortSignal.abort(REASON))).toThrow(REASON);
 });

@@ -1,4 +1,4 @@
-/** What can be said of the image without building it; what it does as Pods is in chart/node.all.test.ts. */
+/** Checks the image without building it; chart/node.all.test.ts runs it in Pods. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const lock = z.object({
 
 const DOCKERFILE = readFileSync(join(import.meta.dirname, '../Dockerfile'), 'utf8');
 
-test('licences stay when what is for editors goes', () => {
+test('the image keeps licences when it drops files for editors', () => {
   const [, command = ''] = /&& (find node_modules .*?-delete) /s.exec(DOCKERFILE) ?? [];
   const folder = mkdtempSync(join(tmpdir(), 'tunnel-operator-image-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -29,7 +29,7 @@ test('licences stay when what is for editors goes', () => {
   expect(readdirSync(of).sort()).toEqual(kept);
 });
 
-test('the notices of Swagger UI, which its package leaves out, are in the image, and of its version', () => {
+test('the image has the notices of its version of Swagger UI, which the package leaves out', () => {
   const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file), 'utf8');
   const bundle = read('node_modules/@fastify/swagger-ui/static/swagger-ui-bundle.js');
   const [, version] = /PACKAGE_VERSION:"([^"]+)"/.exec(bundle) ?? [];
@@ -39,14 +39,14 @@ test('the notices of Swagger UI, which its package leaves out, are in the image,
   expect(read('.dockerignore')).toMatch(/^!licences$/m);
 });
 
-test('what it installs is the same for every processor', () => {
+test('the image installs the same packages for every processor', () => {
   const { packages } = lock.parse(JSON.parse(readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8')));
   const shipped = Object.entries(packages).filter(([, each]) => !(each.dev || each.optional || each.devOptional));
   expect(shipped.length).toBeGreaterThan(50);
   expect(shipped.filter(([, { cpu, os, hasInstallScript }]) => cpu ?? os ?? hasInstallScript)).toEqual([]);
 });
 
-test('it starts from nothing, as a user with a number, with the list of what is in it', () => {
+test('the image starts from scratch, with a numeric user', () => {
   const [, last = ''] = /^FROM scratch\n(.*)/ms.exec(DOCKERFILE) ?? [];
   expect(last).toMatch(/^USER 65532:65532$/m);
   expect(last).toMatch(/^STOPSIGNAL SIGTERM$/m);

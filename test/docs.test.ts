@@ -1,4 +1,4 @@
-/** What the documentation lists is what there is. */
+/** The documentation lists exactly what exists. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -38,12 +38,12 @@ describe('docs/troubleshooting.md', () => {
     expect(rowsOf('events').toSorted()).toEqual(Object.values(EVENT_REASON).toSorted());
   });
 
-  // The types let a condition have no others.
+  // The types allow a condition no other reasons.
   it.each(
     Object.entries({ REASON, EVENT_REASON }).flatMap(([name, reasons]) =>
       Object.keys(reasons).map((key) => `${name}.${key}`),
     ),
-  )('explains no reason that nothing sets: %s', (constant) => {
+  )('explains only reasons that something sets: %s', (constant) => {
     const sources = globSync('src/operator/{kinds,managed}/**/*.ts', { cwd: ROOT });
     expect(sources.some((file) => new RegExp(`\\b${constant}\\b`).test(read(file)))).toBe(true);
   });
@@ -64,7 +64,7 @@ describe('docs/dependencies.md', () => {
     expect(read('docs/dependencies.md')).toContain(`\`${name}\``);
   });
 
-  it('lists nothing that is not depended on', () => {
+  it('lists only dependencies', () => {
     const listed = [...read('docs/dependencies.md').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
     );
@@ -87,7 +87,7 @@ describe('every kind', () => {
 });
 
 describe('links', () => {
-  it.each(DOCUMENTS)('of %s lead somewhere', (file) => {
+  it.each(DOCUMENTS)('of %s are not broken', (file) => {
     const links = [...read(file).matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)].map(([, target = '', heading]) => {
       const path = target === '' ? file : join(dirname(file), target);
       return { target, path, heading };

@@ -1,10 +1,10 @@
 /**
- * What runs at the end of a test file. Test files of a worker share modules (`isolate: false`), so a helper must not
- * register hooks when it is imported: it registers here, whenever it starts something.
+ * Steps that run at the end of a test file. Test files of a worker share modules (`isolate: false`), so a helper must
+ * not register hooks when it is imported: it registers a step here whenever it starts something.
  */
 const steps: (() => Promise<unknown>)[] = [];
 
-/** Runs at the end of the present test file, last registered first. */
+/** Runs `step` at the end of the current test file, last registered first. */
 export function atEnd(step: () => Promise<unknown>): void {
   steps.push(step);
 }

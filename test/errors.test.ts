@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { messageOf } from '../src/errors.ts';
 import { freePort } from '../src/postgres/ports.ts';
 
-test('that no address of a name answers is said with the reason of each', async () => {
+test('if no address of a name answers, the message has the reason of each', async () => {
   const addresses = [
     { address: '127.0.0.1', family: 4 },
     { address: '127.0.0.2', family: 4 },

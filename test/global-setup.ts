@@ -36,9 +36,9 @@ declare module 'vitest' {
 /** Vitest calls this once before all test files; what it returns, once after them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const log = (line: string) => process.stderr.write(`${line}\n`);
-  // All temporary files of the run, which its workers inherit: nobody else needs to remove any.
+  // Workers inherit this folder: it has all temporary files of the run, and nothing else needs to remove any.
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-test-'));
-  // PostgreSQL runs as another user where this one is root.
+  // If this user is root, PostgreSQL runs as another one.
   await chmod(folder, 0o711);
   process.env.TMPDIR = folder;
   let cluster: Promise<ControlPlane> | undefined;

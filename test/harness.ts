@@ -1,5 +1,5 @@
 /**
- * What a test file works on: the shared control plane and Postgres, and a namespace and a database of its own in them.
+ * The environment of a test file: the shared control plane and Postgres, and its own namespace and database in them.
  * Everything made here is removed at the end of the file. Only for test files.
  */
 import { randomBytes } from 'node:crypto';
@@ -64,7 +64,7 @@ export async function createNamespace(prefix = 'test'): Promise<string> {
   return name;
 }
 
-/** The same for all test files of a worker; deleted at the end of the run. */
+/** Creates a namespace for all test files of a worker; deleted at the end of the run. */
 export async function createNamespaceOfRun(prefix: string): Promise<string> {
   const name = unique(prefix, '-');
   await ask(`namespace?${name}`, z.object({}));
@@ -78,7 +78,7 @@ export interface Template {
   readonly prepare: (url: string) => Promise<void>;
 }
 
-/** Creates a database, empty or cloned from a template that is made when it is first asked for; returns its URL. */
+/** Creates a database, empty or cloned from a template that is prepared on first use; returns its URL. */
 export async function createTestDatabase(template?: Template): Promise<string> {
   const admin = (await postgres()).url;
   const name = unique('test', '_');
@@ -88,7 +88,7 @@ export async function createTestDatabase(template?: Template): Promise<string> {
   return createDatabase(admin, name, { template: template.name });
 }
 
-/** Runs kubectl against the shared control plane. A failure is a result too: look at `code`. */
+/** Runs kubectl against the shared control plane. Does not throw on failure: look at `code`. */
 export const kubectl = async (...args: KubectlArguments): Promise<CommandResult> => kubectlOn(await cluster(), ...args);
 
 type KubectlArguments = Parameters<typeof kubectlOn> extends [unknown, ...infer Rest] ? Rest : never;

@@ -8,7 +8,7 @@ export interface CommandResult {
 }
 
 /**
- * Against a cluster of your own; for the shared one, harness.ts has `kubectl`. A failure is a result too: look at `code`.
+ * For a test's own cluster; harness.ts has `kubectl` for the shared one. Does not throw on failure: look at `code`.
  * @param options.input its standard input, for `apply -f -`.
  */
 export function kubectlOn(
@@ -21,7 +21,7 @@ export function kubectlOn(
     const child = execFile(kubectlPath, all, { maxBuffer: 64 * 1024 ** 2 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
     });
-    // One that ends early does not read it all; its exit code tells why.
+    // A kubectl that exits early does not read all of its input; its exit code tells why.
     child.stdin?.on('error', () => {});
     child.stdin?.end(options.input ?? '');
   });

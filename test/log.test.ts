@@ -22,7 +22,7 @@ function run(statements: string, format: string, redirected = '') {
   return spawnSync('/bin/sh', words, { encoding: 'utf8', timeout: 30_000 });
 }
 
-/** What a program that logs this way prints; the logger writes to its standard output. */
+/** The standard output of a program that logs these statements. */
 function logged(statements: string, format = 'json', quiet = true): string {
   const { stdout, stderr } = run(statements, format);
   if (quiet) expect(stderr).toBe('');
@@ -32,7 +32,7 @@ function logged(statements: string, format = 'json', quiet = true): string {
 const lineOf = (statements: string): Record<string, unknown> => JSON.parse(logged(statements));
 
 describe('the log', () => {
-  test('shows no value of a secret name, however deep and whatever it is', () => {
+  test('shows no value with a secret name, at any depth and of any type', () => {
     const line = lineOf(`log.info({
       token_id: 'i', note: '"token":"x"', token: 'tnl_cr_a', request: { headers: { Authorization: 'Bearer b', 'idempotency-key': 'c', host: 'd' } },
       list: [{ in: { very: { deep: { client_secret: 'e', apiKey: { of: 'f' }, password: ['g'] } } } }],
@@ -48,7 +48,7 @@ describe('the log', () => {
     });
   });
 
-  test('nor one that a child logger was given, or that an error has', () => {
+  test('shows no such value of a child logger or of an error', () => {
     const error = "Object.assign(new Error('failed'), { code: 'E1', secret: 's' })";
     const line = lineOf(`log.child({ api_key: 'k' }).error({ err: ${error} }, 'a "token": in words')`);
     expect(line).toMatchObject({
@@ -58,7 +58,7 @@ describe('the log', () => {
     });
   });
 
-  test('of an error shows what it says, not what hangs on it', () => {
+  test('shows what an error says, but not the objects attached to it', () => {
     const refused = (host: string) =>
       `Object.assign(new Error('refused by ${host}'), { client: { url: 'postgres://u:pw@h' } })`;
     const several = `new AggregateError([${refused('a')}, ${refused('b')}], 'nobody answers')`;
@@ -75,7 +75,7 @@ describe('the log', () => {
     });
   });
 
-  test('shows none on a terminal either', () => {
+  test('shows no secret on a terminal either', () => {
     const text = logged(`log.info({ at: { token: 'hidden' }, name: 'shown' }, 'seen')`, 'pretty');
     expect(text).toContain('seen');
     expect(text).toContain('shown');
@@ -85,7 +85,7 @@ describe('the log', () => {
 
   test.each([
     ['that ends by itself', ''],
-    ['that is told to end', 'process.exit(3);'],
+    ['that calls process.exit', 'process.exit(3);'],
     ['that an error ends', "throw new Error('unexpected');"],
     ['that an error in another turn ends', "setImmediate(() => { throw new Error('unexpected'); });"],
   ])('has all lines of a program %s', (_, end) => {
@@ -96,7 +96,7 @@ describe('the log', () => {
 });
 
 test.runIf(existsSync('/dev/full'))(
-  'the API goes on while its log cannot be written, and stops when told to',
+  'the API keeps running while its log cannot be written, and stops when told to',
   async () => {
     const port = await freePort();
     const full = openSync('/dev/full', 'w');

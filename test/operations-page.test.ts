@@ -1,4 +1,4 @@
-/** Backup and restore as docs/operations.md has them. Needs PostgreSQL's client programs, which the embedded server lacks. */
+/** Backup and restore as in docs/operations.md. Needs PostgreSQL's client programs, which the embedded server lacks. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,8 +42,8 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
 
 const TABLES = "select tablename, tableowner from pg_tables where schemaname = 'public' order by 1";
 
-test('a restore brings back the dump, and leaves nothing of what came later', skipFor(lacking), async () => {
-  // A migrated database of a user of its own, as the page has it.
+test('a restore brings back the dump, and removes what was added later', skipFor(lacking), async () => {
+  // A migrated database with a user of its own, as on the page.
   const ADMIN_URL = (await postgres()).url;
   const owned = Object.assign(new URL(ADMIN_URL), { username: 'tunnels', password: 'password', pathname: '/tunnels' });
   const DATABASE_URL = owned.href;
@@ -59,7 +59,7 @@ test('a restore brings back the dump, and leaves nothing of what came later', sk
     const before = await query(DATABASE_URL, TABLES);
     await typed('Backup');
 
-    // As an upgrade that has to be undone: a new table refers to what the dump has.
+    // Like an upgrade that has to be undone: a new table refers to a row in the dump.
     await query(DATABASE_URL, 'create table later (owner_id text references users)');
     await addUser('usr_2');
     await query(DATABASE_URL, "insert into later values ('usr_1')");

@@ -1,4 +1,4 @@
-/** The package as somebody else installs it: JavaScript under node_modules, with its declarations. */
+/** The package as users install it: JavaScript under node_modules, with its declarations. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const modules = join(consumer, 'node_modules');
 const installed = join(modules, 'tunnel-operator');
 afterAll(() => rm(consumer, { recursive: true }));
 
-/** What npm would do with the packed files; the dependencies are those of this project. */
+/** Installs the packed files as npm would, but with the dependencies of this project. */
 async function install(): Promise<void> {
   await run('npm', ['pack', '--pack-destination', consumer], { cwd: ROOT });
   const { version } = z
@@ -54,7 +54,7 @@ test('the client can be imported, has types, and calls the API', async () => {
   expect(stdout).toBe('from the package');
 });
 
-test('it has what is needed to run it and to use it, and nothing from the workshop', async () => {
+test('the package has what is needed to run and use it, and no development files', async () => {
   const found = await readdir(installed);
   const expected = ['CHANGELOG.md', 'LICENSE', 'README.md', 'crds', 'dist', 'docs', 'node_modules', 'package.json'];
   expect(found.toSorted()).toEqual(expected);
@@ -67,7 +67,7 @@ test('the command line runs', async () => {
   expect(stdout).toContain('DATABASE_URL');
 });
 
-test('what it migrates the database with is in it', async () => {
+test('the package has the migrations of the database', async () => {
   const { migrations } = await import(join(installed, 'dist', 'api', 'store', 'migrate.js'));
   const { migrations: ours } = await import('../src/api/store/migrate.ts');
   expect(await migrations()).toEqual(await ours());

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { expect, test, vi } from 'vitest';
 import { collectProcessMetrics } from '../src/process-metrics.ts';
 
-test('of a process, no list is read that can end it', async () => {
+test('process metrics read no list that can end the process', async () => {
   const registry = new Registry();
   const unsafe = ['_getActiveHandles', '_getActiveRequests'].map((name) => vi.spyOn(process as never, name as never));
   collectProcessMetrics(registry);

@@ -1,6 +1,6 @@
 /**
  * Runs the commands of README.md and docs/troubleshooting.md as they stand there, in a copy of this checkout that shares
- * its dependencies. Those for development are only looked up in package.json.
+ * its dependencies. Commands for development are only looked up in package.json.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -67,7 +67,7 @@ const config = parse(await readFile(kubeconfigPath, 'utf8'));
 for (const { context } of config.contexts) context.namespace = stack.namespace;
 await writeFile(join(folder, 'kubeconfig'), stringify(config), { mode: 0o600 });
 
-/** Vitest sets variables that the programs take for their own, such as BASE_URL. */
+/** Without the variables that Vitest sets and the programs would take as their own, such as BASE_URL. */
 const env = {
   HOME: process.env.HOME,
   PATH: [folder, process.env.PATH].join(delimiter),
@@ -82,7 +82,7 @@ async function run(command: string, more: NodeJS.ProcessEnv = {}): Promise<strin
   return stdout + stderr;
 }
 
-/** Starts one that keeps running, and waits until it has printed this. */
+/** Starts a command that keeps running, and waits until it has printed `until`. */
 async function start(command: string, name: string, until: RegExp, more: NodeJS.ProcessEnv = {}): Promise<Child> {
   const logFile = join(folder, `${name}.log`);
   const options = { cwd: checkout, env: { ...env, LOG_FORMAT: 'json', ...more } };
@@ -94,14 +94,14 @@ async function start(command: string, name: string, until: RegExp, more: NodeJS.
   return child;
 }
 
-/** What is printed, without the layout: every part between the gaps of the sample. */
+/** Expects every part between the gaps of the sample to be printed, in any layout. */
 function expectSample(printed: string, sample: string): void {
   const flat = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
   const parts = sample.split(/…|\n/).map(flat);
   for (const part of parts) expect(flat(printed)).toContain(part);
 }
 
-/** What the demo says of tokens, without ids. */
+/** What the demo says about tokens, without ids. */
 const proofs = (text: string) => [...text.matchAll(/^Secret .* authenticates|^It may .*/gm)].map(([line]) => line);
 
 for (const { text } of blocks.filter(({ language }) => language === 'yaml')) {
@@ -109,12 +109,12 @@ for (const { text } of blocks.filter(({ language }) => language === 'yaml')) {
   await writeFile(join(checkout, file), text);
 }
 
-test('manifests are accepted', async () => {
+test('the manifests of README.md are accepted', async () => {
   const printed = await run('kubectl apply --dry-run=server -f manifests.yaml');
   expect(printed.match(/ created \(server dry run\)$/gm)).toHaveLength(2);
 });
 
-test('every console session prints what it shows', { timeout: 120_000 }, async () => {
+test('every console session of README.md prints what the page shows', { timeout: 120_000 }, async () => {
   const [demo, ...others] = sessions;
   // The second command in the block of the demo is printed by the demo itself.
   expect(demo?.command).toBe('npm run demo');
@@ -122,7 +122,7 @@ test('every console session prints what it shows', { timeout: 120_000 }, async (
     await eventually(async () => {
       const printed = await run(command);
       if (command.endsWith('-o wide')) {
-        // The age differs, and with it the width.
+        // The age differs, and with it the column width.
         const [header = [], row = []] = output.split('\n').map((line) => line.trim().split(/\s+/));
         const cells = printed.trim().split(/\s+/);
         expect(cells.slice(0, header.length)).toEqual(header);
@@ -134,7 +134,7 @@ test('every console session prints what it shows', { timeout: 120_000 }, async (
   }
 });
 
-test('the commands of docs/troubleshooting.md work on what the README declares', async () => {
+test('the commands of docs/troubleshooting.md work on the objects of README.md', async () => {
   await run('kubectl apply -f manifests.yaml');
   const commands = shellOf(blocksOf(await readFile(join(ROOT, 'docs/troubleshooting.md'), 'utf8')));
   expect(commands.length).toBeGreaterThan(2);
@@ -157,7 +157,7 @@ test('the demo shows every kind, and the commands that it prints for another ter
   await demo.stop({ graceMs: 60_000 });
 });
 
-test('running it for real', { timeout: 180_000 }, async ({ onTestFinished }) => {
+test('the commands for running it for real work', { timeout: 180_000 }, async ({ onTestFinished }) => {
   expect(shell.filter((command) => !isDevelopment(command))).toEqual([
     'npm start -- migrate',
     'npm start -- api',

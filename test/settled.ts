@@ -1,9 +1,9 @@
-/** What the conditions of an object must say together. Only for test files. */
+/** Checks that the conditions of an object are consistent. Only for test files. */
 import { findCondition } from '../src/operator/kube/conditions.ts';
 import type { KubeObject } from '../src/operator/kube/kube-object.ts';
 import { readStatus } from '../src/operator/managed/identity/recorded-status.ts';
 
-/** What is wrong with the conditions of an object that is Ready in its present generation: each of them is looked at. */
+/** What is wrong with any condition of an object that is Ready in its current generation. */
 export function conditionProblems(object: KubeObject): string[] {
   const { conditions = [], sources = [], references = [] } = readStatus(object);
   const { generation } = object.metadata;

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 
-test('SIGTERM while the API is loaded ends it, though process 1 does not notice one that nobody listens to', async () => {
+test('the API handles SIGTERM while it is loading, since process 1 ignores a signal without a handler', async () => {
   const silent = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
   await once(silent, 'listening');
@@ -21,6 +21,6 @@ test('SIGTERM while the API is loaded ends it, though process 1 does not notice 
     said += String(part);
   });
   const [code, endedBy] = await once(child, 'close');
-  // 143 before there is anything to finish, 1 at the deadline after that; by the signal, if nobody listened.
+  // 143 before there is anything to finish, 1 at the deadline after that. Without a handler, the signal would end it.
   expect([code, endedBy]).toEqual([said.includes('"msg":"stopping"') ? 1 : 143, null]);
 }, 30_000);

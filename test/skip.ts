@@ -1,4 +1,4 @@
-/** Tests that cannot run everywhere say why they do not; `npm test` counts the reasons at its end. */
+/** Tests that cannot run everywhere give the reason for a skip; `npm test` counts the reasons at its end. */
 import type { TestOptions } from 'vitest';
 
 declare module 'vitest' {

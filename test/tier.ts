@@ -1,4 +1,4 @@
-/** The tiers of the tests. `npm test` runs neither, `npm run test:all` one of them, `npm run test:deep` only deep tests. */
+/** The tiers of tests beyond `npm test`: `npm run test:all` adds one, `npm run test:deep` runs only the deep one. */
 export const isDeep = process.env.TEST_DEEP === '1';
 const isAll = process.env.TEST_ALL === '1';
 

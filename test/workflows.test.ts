@@ -22,7 +22,7 @@ const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).pars
 describe.each(FILES)('%s', (file) => {
   const { jobs } = workflow.parse(parse(read(file)));
 
-  it('pins every action by its commit, and says which version that is', () => {
+  it('pins every action to a commit, and names its version', () => {
     const uses = read(file).match(/uses: .*/g) ?? [];
     const pinned = /^uses: (\.\/.*|[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/;
     expect(uses.filter((each) => !pinned.test(each))).toEqual([]);
@@ -53,7 +53,7 @@ describe('a release', () => {
     );
   const publishing = thatDo(/^npm publish|helm push|docker\/build-push-action@/);
 
-  it('publishes nothing that is not the tagged version, or has failed a test or an audit', () => {
+  it('publishes only the tagged version, after its tests and audits have passed', () => {
     expect(publishing).toHaveLength(3);
     const wanted = [/package\.json.*GITHUB_REF_NAME/, /workflows\/ci\.yml$/, /workflows\/e2e\.yml$/];
     for (const pattern of wanted) {
@@ -77,13 +77,13 @@ describe('Dependabot', () => {
     ['npm', 'package.json'],
     ['pip', 'requirements.txt'],
     ['gomod', 'go.mod'],
-  ])('looks at every folder of %s, and at no other', (ecosystem, file) => {
+  ])('checks every folder of %s, and no other', (ecosystem, file) => {
     const found = globSync(`{${file},dev/**/${file}}`, { cwd: ROOT, exclude: ['**/node_modules/**'] });
     expect(looksAt(ecosystem).sort()).toEqual(found.map((each) => join('/', dirname(each))).sort());
   });
 });
 
-it('a release names the image that it has made in the chart that it publishes', () => {
+it('a release puts the image that it has built into the chart that it publishes', () => {
   const { repository } = z
     .object({ image: z.object({ repository: z.string() }) })
     .parse(parse(read('charts/tunnel-operator/values.yaml'))).image;

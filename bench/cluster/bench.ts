@@ -11,7 +11,7 @@ import { tableHead, tableRow } from '../table.ts';
 const COUNTS = [1, 2, 4];
 const ROUNDS = 8;
 const ROUND_MS = 2_000;
-/** Warm-up requests per process: before that, much of the time goes into compiling. */
+/** Warm-up per process: before that, much of the time goes into compiling. */
 const WARM_UP_MS = 8_000;
 
 const { path, samples } = ipPolicy;

@@ -43,6 +43,6 @@ process.once('SIGTERM', async () => {
   await stop();
   process.disconnect();
 });
-// The parent is gone; the processes end when they see that this one is.
+// The parent is gone. The workers exit when they notice that this process has exited.
 process.once('disconnect', () => process.exit());
 process.send?.(address);

@@ -12,7 +12,7 @@ export interface List {
   family: Resource;
   path: string;
   key: string;
-  /** What limits the list. */
+  /** The filter of the list. */
   only: Record<string, string>;
 }
 
@@ -33,7 +33,7 @@ interface Owner {
 /** How many of the oldest rows belong to the owner with few. */
 const FEW = 150;
 
-/** Where pages begin, by the number of the row before which they end; undefined: at the newest. */
+/** The number of the row that a page comes after (`before_id`); undefined for the page of the newest rows. */
 export const pagesOf = (rows: number): Record<string, number | undefined> => ({
   first: undefined,
   middle: rows / 2,

@@ -50,7 +50,7 @@ BEYOND_SCHEMAS = [
         # Times.
         r"^must not be before 1970",
         r"^must be between the years 0001 and 9999",
-        # Names (the host of an address, too), since patterns let some invalid ones through.
+        # Names, including the host of an address, since patterns let some invalid ones through.
         r"\bhost name\b",
         r"^(the domain: )?is not a valid internationalised domain name",
         r"^(the domain: )?is an IP address, not a domain",

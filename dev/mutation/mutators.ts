@@ -100,7 +100,7 @@ function changesOf(node: SyntaxNode, parent: SyntaxNode | undefined, source: str
       return parent && isArgument(node, parent) ? members(node).map((member) => without(member, source)) : [];
     case 'ExpressionStatement':
     case 'ThrowStatement':
-      // The type check takes no `;` for what an `if` does.
+      // The type check rejects a bare `;` as the body of an `if`.
       return typeof node.directive === 'string' ? [] : [as(isInBlock(parent) ? ';' : '{}')];
     default:
       return [];

@@ -7,7 +7,7 @@ import { Answer } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
 export type Verdict =
-  /** By the test of that name in that file, or by a timeout or the end of the process, when there is no file. */
+  /** Killed by the test of that name in that file; without a file, by a timeout or the end of the process. */
   | { readonly outcome: 'killed'; readonly file: string; readonly by: string }
   /** Includes the coverage if the run was measured. */
   | { readonly outcome: 'survived'; readonly coverage?: Coverage | undefined };
@@ -21,7 +21,7 @@ export interface TestRunner {
   stop(): Promise<void>;
 }
 
-/** A test file that takes longer hangs: a test by itself ends much earlier. */
+/** A test file that takes longer is hanging. */
 const LONGEST_MS = 300_000;
 const TIMEOUT = 'timeout';
 

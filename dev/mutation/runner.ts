@@ -55,7 +55,7 @@ async function main(root: string, sources: readonly string[]): Promise<void> {
   let changedBefore = '';
 
   async function run({ changed, tests, measure }: z.output<typeof Order>): Promise<Answer> {
-    // The file of the run before has been restored.
+    // The file of the previous run has been restored.
     for (const file of new Set([changedBefore, changed])) vitest.invalidateFile(file);
     changedBefore = changed;
     if (measure) await vitest.enableCoverage();

@@ -25,7 +25,7 @@ interface Measured {
   readonly failing: ReadonlySet<string>;
 }
 
-/** Test files per group. They are measured together, since what takes the time is to load the source. */
+/** Test files per group. They are measured together, since loading the source takes most of the time. */
 const GROUP = 8;
 
 /** @returns the trial of one mutant, which resolves to `killed` with the test that failed, or `survived` */

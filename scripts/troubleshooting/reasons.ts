@@ -9,7 +9,7 @@ export interface ReasonText {
   /** The conditions that have the reason. */
   on: string;
   meaning: string;
-  /** What to do; nothing, unless told. */
+  /** What to do; absent if nothing needs to be done. */
   remedy?: string;
 }
 
@@ -227,7 +227,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   },
 };
 
-/** What has happened. Failures are Events, too, with the reason of the condition. */
+/** What each Event reports. Failures are Events as well, with the reason of the condition. */
 export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = {
   created: 'A resource was created for the object.',
   adopted: 'An existing resource was adopted.',

@@ -1,4 +1,4 @@
-/** Who can call the API before anybody could create a key. */
+/** The first API key, before any can be created through the API. */
 import { expect, test } from 'vitest';
 import { bootstrap } from '../../src/api/bootstrap.ts';
 import { tokenHash } from '../../src/api/secrets/tokens.ts';
@@ -16,7 +16,7 @@ const everything = async (db: Database) => [await all(db, ADMINS), await all(db,
 test.each([
   ['given', ADMIN_KEY],
   ['generated', undefined],
-])('a key that is %s belongs to an admin, and events tell of both', async (_, key) => {
+])('a %s key belongs to a new admin, and events record both', async (_, key) => {
   const db = await openTestDatabase();
   const shown: string[] = [];
   const { generated } = await bootstrap(db, key, BASE, (each) => void shown.push(each));
@@ -34,7 +34,7 @@ test.each([
   ]);
 });
 
-test('a key that could not be shown does not exist', async () => {
+test('a key that cannot be shown is not created', async () => {
   const db = await openTestDatabase();
   const unseen = bootstrap(db, undefined, BASE, () => {
     throw new Error('nobody reads it');
@@ -43,7 +43,7 @@ test('a key that could not be shown does not exist', async () => {
   expect(await all(db, KEYS)).toEqual([]);
 });
 
-test('processes that start at once generate one key; another start generates none, and leaves a given key alone', async () => {
+test('processes that start at once generate one key; a later start generates none and changes nothing', async () => {
   const db = await openTestDatabase();
   const started = await Promise.all(Array.from({ length: 3 }, () => bootstrap(db, undefined, BASE)));
   const [{ generated } = {}, ...others] = started.filter((each) => each.generated !== undefined);
@@ -66,7 +66,7 @@ const TO_BOT = `with bot as (insert into bot_users (id, name, active, created_at
   values ('${BOT}', 'b', true, now(), now()) returning id) update api_keys set owner_id = bot.id from bot`;
 
 test.each([
-  ['whose owner is no admin', 'update users set admin = false', true],
+  ['whose owner is not an admin', 'update users set admin = false', true],
   ['whose owner is inactive', 'update users set active = false', true],
   ['that has expired', "update api_keys set expires_at = now() - interval '1s'", true],
   ['that expires later', "update api_keys set expires_at = now() + interval '1h'", false],

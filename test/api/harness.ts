@@ -1,6 +1,6 @@
 /**
- * The API on a database of its own, and callers of it. Every answer that a test gets has been held against the OpenAPI
- * document first.
+ * Runs the API on a database of its own, with callers that hold its keys. Every response is checked against the OpenAPI
+ * document before a test gets it.
  */
 import type { FastifyInstance } from 'fastify';
 import pg from 'pg';
@@ -22,12 +22,12 @@ import { checkAgainstDocument, checkTakenAgainstDocument } from './openapi/opena
 export const BASE = 'https://tunnels.test';
 export const ADMIN_KEY = 'tnl_ak_admin_of_the_tests_0123456789';
 
-/** Seals the secrets of every API that does not bring its own. */
+/** Seals the secrets of every test API without secrets of its own. */
 const ENCRYPTION_KEY = { id: 'tests', bytes: Buffer.alloc(32, 7) };
 
-/** Tests may block this process, and others the machine, for as long as they like. */
+/** Tests may block this process, and other processes the machine, for any length of time. */
 const NO_LOAD_LIMITS = { eventLoopDelayMs: 0 };
-/** Suites over all operations send more in a second with one key than that key may; rate-limit.test.ts sets its own. */
+/** Suites over all operations exceed the rate limit of one key; rate-limit.test.ts sets its own limits. */
 const NO_RATE_LIMITS = { perKey: 0, perOwner: 0, perAddress: 0 };
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';
@@ -35,11 +35,11 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPT
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  /** As sent; empty for none. */
+  /** The body as sent; empty if there is none. */
   text: string;
-  /** The body, if the status is 2xx and the body fits. Fails the test otherwise. */
+  /** The body, if the status is 2xx and the body fits the schema. Fails the test otherwise. */
   as<T extends z.ZodType>(schema: T): z.output<T>;
-  /** The error. Fails the test when it is none. */
+  /** The body of an error. Fails the test if the response is not an error. */
   readonly error: ErrorBody;
 }
 
@@ -48,9 +48,9 @@ export interface Sent {
   headers?: Record<string, string>;
 }
 
-/** One who calls, with a key. */
+/** Calls the API with one key. */
 export interface Caller {
-  /** Of the user or bot. */
+  /** Id of the user or bot. */
   id: string;
   key: string;
   send(method: Method, path: string, sent?: Sent): Promise<Reply>;
@@ -72,10 +72,10 @@ export interface TestApi {
   logs: string[];
   newUser(fields?: { admin?: boolean }): Promise<Caller>;
   newBot(): Promise<Caller>;
-  /** Another key of an owner. */
+  /** Creates another key of an owner. */
   newKey(owner: string): Promise<Caller>;
   withKey(id: string, key: string): Caller;
-  /** Looks into the database, past the API. */
+  /** Queries the database directly. */
   rows(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
@@ -123,7 +123,7 @@ async function testApi(db: Database, databaseUrl: string, options: Partial<AppOp
     logger,
     loadLimits: NO_LOAD_LIMITS,
     rateLimits: NO_RATE_LIMITS,
-    // Tests look at the metrics right after what they count.
+    // Tests read a metric right after the event that it counts.
     metricsAgeMs: 0,
     ...options,
   });
@@ -201,7 +201,7 @@ function checked(method: Method, path: string, reply: Pick<Reply, 'status' | 'he
   };
 }
 
-/** A transaction that stays open until it is told what to do. */
+/** A transaction that stays open until it is committed or rolled back. */
 export async function heldTransaction(url: string) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -221,14 +221,14 @@ export async function heldTransaction(url: string) {
 
 /** How many deadlocks Postgres has counted in this database. */
 export async function deadlocks(api: Pick<TestApi, 'rows'>, poolSize: number): Promise<number> {
-  // A backend reports what it has counted once a second, or at the end of this.
+  // A backend reports its counts once a second, or at the end of this statement.
   const flush = () => api.rows('select pg_stat_force_next_flush()');
   await Promise.all(Array.from({ length: poolSize }, flush));
   const [row] = await api.rows('select deadlocks from pg_stat_database where datname = current_database()');
   return Number(row?.deadlocks);
 }
 
-/** Resolves when that many other sessions of this database wait for a lock. */
+/** Resolves when at least `count` sessions of this database wait for a lock. */
 export async function untilWaiting(api: Pick<TestApi, 'rows'>, count: number): Promise<void> {
   const text = `select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   for (;;) {

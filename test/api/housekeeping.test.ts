@@ -31,7 +31,7 @@ afterEach(() => {
 });
 const start = () => startHousekeeping(db, { eventRetentionMs: HOUR, logger: app.log, signal: ending.signal });
 
-test('old events are deleted at start and every ten minutes, until the end', async () => {
+test('deletes old events at start and every ten minutes, until it is stopped', async () => {
   await oldEvent();
   const done = start();
   await done();
@@ -52,7 +52,7 @@ test('old events are deleted at start and every ten minutes, until the end', asy
   expect(await oldEvents()).toBe(1);
 });
 
-test('how many were deleted is logged and counted, and nothing where there were none', async () => {
+test('logs and counts the deleted events, and logs nothing when there are none', async () => {
   const counted = async () => Number(/^events_pruned_total (\d+)$/m.exec((await anonymous.get('/metrics')).text)?.[1]);
   const logged = () => logs.filter((line) => line.includes('deleted events')).map((line) => JSON.parse(line).deleted);
   await start()();
@@ -64,7 +64,7 @@ test('how many were deleted is logged and counted, and nothing where there were 
   expect([await counted(), logged().slice(first)]).toEqual([before + 1, [1]]);
 });
 
-test('a round that fails is logged, and the next one deletes what it left', async () => {
+test('logs a failed round, and deletes old events again in the next one', async () => {
   await rows('alter table events rename to events_away');
   const done = start();
   await done();

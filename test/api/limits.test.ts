@@ -9,7 +9,7 @@ import { LOAD_LIMITS } from '../../src/api/guard/load-shedding.ts';
 import { RATE_LIMITS } from '../../src/api/guard/rate-limit.ts';
 
 const page = readFileSync('docs/api/limits.md', 'utf8');
-/** By what is limited. */
+/** The documented limits, by the name of what they limit. */
 const documented = new Map(
   [...page.matchAll(/^\| (.+?) \| (.+?) \|/gm)].map(([, what = '', limit = '']) => [what, limit]),
 );
@@ -42,16 +42,16 @@ test.each([
   expect(documented.get(what)).toMatch(new RegExp(`^${RegExp.escape(limit)}`));
 });
 
-test('limits of requests count in windows of a second', () => {
+test('request limits are counted in windows of a second', () => {
   expect(RATE_LIMITS.windowMs).toBe(1000);
   expect(page).toContain('counted in windows of a second');
 });
 
-test('an idle connection outlives that of a load balancer, which waits for a minute', () => {
+test('an idle connection stays open longer than the minute for which load balancers keep it', () => {
   expect(TIMEOUTS.keepAlive).toBeGreaterThan(60_000);
 });
 
-test('the handler has longer than a statement and the wait for a connection, whose errors say more', () => {
+test('the handler timeout is longer than those of a connection and a statement, whose errors say more', () => {
   const [statement = 0, wait = 0] = (documented.get('One statement; the wait for a connection to the database') ?? '')
     .matchAll(/(\d+) s/g)
     .map(([, seconds]) => Number(seconds) * 1000);

@@ -33,7 +33,7 @@ const untilNone = (rows: ReturnType<typeof open>, text: string, values: unknown[
   vi.waitFor(async () => expect(await rows(text, values)).toEqual([]), { timeout: 10_000 });
 
 describe('a start', () => {
-  test('on an empty database migrates it and makes an admin whose key it returns, once', async () => {
+  test('on an empty database migrates it, creates an admin and returns its key once', async () => {
     const databaseUrl = await createTestDatabase();
     const first = await start({ databaseUrl });
     const key = z.string().parse(first.bootstrapKey);
@@ -51,7 +51,7 @@ describe('a start', () => {
     expect((await second.ask(key, '/users')).status).toBe(200);
   });
 
-  test('warns of a given key that does not work, and does not show it', async () => {
+  test('warns about a given key that does not work, without showing it', async () => {
     const databaseUrl = await emptyDatabase();
     await (await start({ databaseUrl, bootstrapApiKey: KEY })).stop();
     await open(databaseUrl)('update users set active = false');
@@ -61,14 +61,14 @@ describe('a start', () => {
     expect([others, logs.join().includes(KEY)]).toEqual([[], false]);
   });
 
-  test('with BASE_URL makes links of it, without from the address that was asked', async () => {
+  test('uses BASE_URL in links, and without it the address of the request', async () => {
     const databaseUrl = await emptyDatabase();
     const rows = open(databaseUrl);
     const base = 'https://api.example.com/tunnels';
     const behind = await start({ databaseUrl, bootstrapApiKey: KEY, baseUrl: base });
     expect(behind.url).toBe(base);
     expect((await behind.ask(KEY, '/ip_policies')).text).toContain(`"uri":"${base}/ip_policies"`);
-    // The links of the first admin were made by the start.
+    // The start itself wrote these events: it created the first admin.
     for (const { uri } of await rows("select payload ->> 'uri' as uri from events")) expect(uri).toContain(`${base}/`);
     const plain = await start({ databaseUrl });
     expect((await plain.ask(KEY, '/ip_policies')).text).toContain(`"uri":"${plain.url}/ip_policies"`);
@@ -77,7 +77,7 @@ describe('a start', () => {
     expect(last?.uri).toMatch(/^\/ip_policies\//);
   });
 
-  test('with METRICS_PORT serves the metrics there, and there alone', async () => {
+  test('with METRICS_PORT serves the metrics only on that port', async () => {
     const api = await start({ databaseUrl: await emptyDatabase(), metricsPort: 0 });
     expect((await api.ask('', '/metrics')).status).toBe(404);
     const url = z.string().parse(api.metricsUrl);
@@ -91,7 +91,7 @@ describe('a start', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  test('on an address of IPv6 says so as URLs do', async () => {
+  test('on an IPv6 address reports a URL with brackets', async () => {
     const { listening } = await start({ databaseUrl: await emptyDatabase(), host: '::1' });
     expect(listening).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect((await fetch(`${listening}/healthz`)).status).toBe(200);
@@ -109,7 +109,7 @@ describe('a start', () => {
   });
 });
 
-test('an idle connection to the database that is lost is a warning', async () => {
+test('the loss of an idle connection to the database is logged', async () => {
   const databaseUrl = await emptyDatabase();
   const api = await start({ databaseUrl, bootstrapApiKey: KEY });
   await api.ask(KEY, '/users');
@@ -117,7 +117,7 @@ test('an idle connection to the database that is lost is a warning', async () =>
   await vi.waitFor(() => expect(api.logs.join()).toContain('lost an idle connection to the database'));
 });
 
-test('a stop finishes the requests under way, takes no new ones, and lets go of the database', async () => {
+test('a stop finishes requests in progress, accepts no new ones and disconnects from the database', async () => {
   const databaseUrl = await emptyDatabase();
   const api = await start({ databaseUrl, bootstrapApiKey: KEY });
   const { id } = ipPolicy.view.parse(JSON.parse((await api.ask(KEY, '/ip_policies', {})).text));
@@ -134,7 +134,7 @@ test('a stop finishes the requests under way, takes no new ones, and lets go of 
   await untilNone(rows, `select 1 ${OURS}`);
 });
 
-/** Resolves when nobody accepts connections there. */
+/** Resolves once nothing accepts connections at this address. */
 async function refused({ hostname, port }: URL): Promise<void> {
   for (;;) {
     const open = await new Promise<boolean>((done) => {

@@ -1,4 +1,4 @@
-/** Each setting of the API, in one that is started with it: what it does. */
+/** Starts the API with each of its settings, and checks what that changes. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { waitFor } from '../../dev/processes/wait.ts';
@@ -21,14 +21,14 @@ atEnd(() => db.close());
 const rows = (text: string, values: unknown[] = []) => db.query({ text, values });
 
 const intervals = vi.spyOn(globalThis, 'setInterval');
-/** As a timer does every few seconds. */
+/** Samples the load now, as a timer does every few seconds. */
 function sampleLoad(): void {
   for (const [sample, ms] of intervals.mock.calls) if (ms === LOAD_LIMITS.sampleMs) sample();
 }
 
 const start = (settings: Partial<ApiConfig>) => startedApi({ databaseUrl, ...settings });
 
-/** Without any settings but where the database is. */
+/** An API with default settings, except for its database and first key. */
 const usual = await start({ bootstrapApiKey: ADMIN_KEY });
 atEnd(usual.stop);
 const made = async <T extends z.ZodType>(view: T, path: string, body: unknown, key = ADMIN_KEY) =>
@@ -46,7 +46,7 @@ await rows(
   [OLD_EVENT],
 );
 
-/** Sooner than by default. */
+/** Waits for less time than the default settings would take. */
 const soon = <T>(what: string, probe: () => T | Promise<T>) => waitFor(what, probe, { timeoutMs: 15_000 });
 
 const statuses = async (api: StartedApi, keys: string[]) => {
@@ -55,11 +55,11 @@ const statuses = async (api: StartedApi, keys: string[]) => {
   return found;
 };
 
-/** Of requests until all limits would be reached, if each were 1; a window may end between two of them. */
+/** Expects these statuses of requests that reach each limit if it is 1. Retries, as a window may end in between. */
 const expectSpent = (api: StartedApi, expected: number[]) =>
   expect.poll(() => statuses(api, [KEY, KEY, SECOND_KEY, NO_KEY, NO_KEY]), { timeout: 15_000 }).toEqual(expected);
 
-/** Of requests while the key holds an upload. */
+/** Expects these statuses of three keys while the first one has an upload in flight. */
 async function expectBesideUpload(api: StartedApi, expected: number[]): Promise<void> {
   const { socket } = await open(api);
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'content-length': '3000' };
@@ -69,14 +69,14 @@ async function expectBesideUpload(api: StartedApi, expected: number[]): Promise<
   socket.destroy();
 }
 
-/** Of requests on connections that stay open, and what the log says about them. */
+/** Expects these answers on connections that stay open, and these log lines about refused ones. */
 async function expectConnections(api: StartedApi, expected: string[], log: object[]): Promise<void> {
   const answers: string[] = [];
   const peers = await Promise.all(expected.map(() => open(api)));
   for (const peer of peers) {
     onTestFinished(() => void peer.socket.destroy());
     peer.socket.write(request('/whoami'));
-    await soon('a response or the end', () => peer.end() !== undefined || /HTTP\/1\.1 \d+/.test(peer.received()));
+    await soon('a response or its end', () => peer.end() !== undefined || /HTTP\/1\.1 \d+/.test(peer.received()));
     answers.push(/HTTP\/1\.1 (\d+)/.exec(peer.received())?.[1] ?? 'closed');
   }
   expect(answers).toEqual(expected);
@@ -84,7 +84,7 @@ async function expectConnections(api: StartedApi, expected: string[], log: objec
   expect(lines.map((line) => JSON.parse(line))).toMatchObject(log);
 }
 
-/** Requests to change what is locked. */
+/** Sends requests that change a locked resource, until all of them wait. */
 async function blockedChanges(api: StartedApi, count = 1) {
   const { id } = await made(ipPolicy.view, '/ip_policies', {}, KEY);
   const held = await heldTransaction(databaseUrl);
@@ -103,12 +103,12 @@ async function blockedChanges(api: StartedApi, count = 1) {
 
 interface Started<T> {
   value: T;
-  /** Other settings without which it does not show, or which show when another is taken in its place. */
+  /** Other settings that its effect needs, or that reveal whether another setting was used in its place. */
   beside?: Partial<ApiConfig>;
   shows(api: StartedApi): Promise<unknown>;
 }
 
-/** It does not start. */
+/** Either the effect of a setting, or the refusal to start with it. */
 type Proof<T> = Started<T> | (Omit<Started<T>, 'shows'> & { refusal: RegExp });
 
 const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
@@ -134,7 +134,7 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
   },
   encryptionKey: {
     value: [{ id: 'a', bytes: Buffer.alloc(32, 1) }],
-    // Without that key, nobody can start on it any more.
+    // A database of its own, since no API can start on it without that key afterwards.
     beside: { databaseUrl: await emptyDatabase(), bootstrapApiKey: ADMIN_KEY },
     shows: async (api) => expect((await api.ask(ADMIN_KEY, '/ssh_certificate_authorities', {})).status).toBe(201),
   },
@@ -153,7 +153,7 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
       expect((await api.ask(KEY, '/reserved_domains', body)).status).toBe(201);
     },
   },
-  // Half of them are for one key.
+  // One key may use half of the connections.
   poolSize: { value: 40, shows: (api) => blockedChanges(api, 20) },
   statementTimeoutMs: {
     value: 500,
@@ -196,7 +196,7 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
   eventRetentionMs: {
     value: 2 * 3_600_000,
     shows: () =>
-      soon('the end of the event', async () => {
+      soon('the deletion of the event', async () => {
         const found = await rows('select 1 from events where id = $1', [OLD_EVENT]);
         return found.length === 0;
       }),
@@ -223,16 +223,16 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
         return (await statuses(api, [KEY]))[0];
       };
       const delayed = async () => {
-        // The mean is of what is measured from here on: each turn before would lower it.
+        // Starts a new mean, since earlier turns of the event loop would lower it.
         sampleLoad();
         // The monitor measures from its first tick after a sample.
         await new Promise((turn) => setTimeout(turn, 25));
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
-        // Until it is measured: without a measurement, the limit does not matter.
+        // Time for a measurement: without any, the limit does not apply.
         await new Promise((turn) => setTimeout(turn, 20));
         return sampled();
       };
-      // The timer itself may come in between, and begin anew.
+      // Retries, since the timer itself may sample in between and start a new mean.
       await expect.poll(delayed, { timeout: 15_000 }).toBe(503);
     },
   },
@@ -248,7 +248,7 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
     async shows(api) {
       const { answers, release } = await blockedChanges(api);
       const stopped = api.stop();
-      // Each time through a new connection.
+      // Each call opens a new connection.
       const readiness = async () => (await api.ask(NO_KEY, '/readyz')).status;
       // Without the setting, it stops listening at once.
       await expect.poll(readiness).toBe(503);
@@ -271,11 +271,11 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
   },
 };
 
-test('each has a proof', () => {
+test('each setting has a proof', () => {
   expect(Object.keys(PROOFS)).toEqual(Object.keys(apiSettings));
 });
 
-/** Settings that do not get in each other's way: one API has them all. */
+/** Settings that do not interfere with each other, so that one API can have them all. */
 const TOGETHER = new Set([
   ...['host', 'port', 'baseUrl', 'bootstrapApiKey', 'serviceDomains', 'acmeAuthority', 'bodyLimit'],
   ...['requestTimeoutMs', 'metricsPort', 'eventRetentionMs'],
@@ -286,7 +286,7 @@ const together = await start(
 );
 atEnd(together.stop);
 
-test.each(proofs)('%s', async (name, { value, beside, ...proof }) => {
+test.each(proofs)('%s takes effect', async (name, { value, beside, ...proof }) => {
   if (TOGETHER.has(name) && 'shows' in proof) return void (await proof.shows(together));
   const started = start({ ...beside, [name]: value });
   if ('refusal' in proof) return expect(started).rejects.toThrow(proof.refusal);

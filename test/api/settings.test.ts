@@ -104,11 +104,11 @@ describe('the settings of the API', () => {
     for (const wrong of [least - 1, most + 1]) expect(problems({ [name]: String(wrong) })).toHaveLength(1);
   });
 
-  test.each(['dataDir', 'host'])('are not empty where a flag says so: %s', (name) => {
+  test.each(['dataDir', 'host'])('must not be empty when given as a flag: %s', (name) => {
     expect(() => readSettings(apiSettings, { [name]: '' }, {})).toThrow(/ is "", but must not be empty$/);
   });
 
-  test('each have a variable and a description of their own, and most a flag', () => {
+  test('each have their own variable and description, and most have a flag', () => {
     for (const member of ['env', 'description'] as const) {
       expect(new Set(settings.map((setting) => setting[member])).size).toBe(settings.length);
     }
@@ -124,7 +124,7 @@ describe('the settings of the API', () => {
   });
 });
 
-/** The lines of what reading refuses. */
+/** The lines of the error that reading throws; none if it succeeds. */
 function problems(environment: Record<string, string>): string[] {
   try {
     read(environment);

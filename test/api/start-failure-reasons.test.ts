@@ -1,4 +1,4 @@
-/** What is made of a failed start, and how long one waits; start-failure.test.ts has the lines that users see. */
+/** How a failed start is explained, and when it is retried; start-failure.test.ts has the lines that users see. */
 import pg from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import { cannotKeepData, cannotUseDatabase, onceReachable } from '../../src/api/start-failure.ts';
@@ -11,12 +11,12 @@ const fromServer = (code: string) => Object.assign(new pg.DatabaseError('no', 2,
 
 describe('a database that cannot be used', () => {
   test.each([
-    ['an error of the system', coded('ECONNREFUSED', 'connect refused'), 'connect refused'],
-    ['an answer of the server', new pg.DatabaseError('no such role', 12, 'error'), 'no such role'],
-    ['the driver', new Error('Connection terminated unexpectedly'), 'Connection terminated unexpectedly'],
+    ['a system error', coded('ECONNREFUSED', 'connect refused'), 'connect refused'],
+    ['an error of the server', new pg.DatabaseError('no such role', 12, 'error'), 'no such role'],
+    ['an error of the driver', new Error('Connection terminated unexpectedly'), 'Connection terminated unexpectedly'],
     ['each of several addresses', new AggregateError([coded('A', 'one'), coded('B', 'two')]), 'one; two'],
-    ['a migration', new Error('0001 failed', { cause: coded('42P01', 'no table') }), '0001 failed: no table'],
-  ])('is told with the reason of %s', (_, error, reason) => {
+    ['a failed migration', new Error('0001 failed', { cause: coded('42P01', 'no table') }), '0001 failed: no table'],
+  ])('is reported with the reason of %s', (_, error, reason) => {
     const told = cannotUseDatabase(error, URL_WITH_SECRETS);
     expect(told).toBeInstanceOf(CannotStart);
     expect(told).toMatchObject({
@@ -26,16 +26,16 @@ describe('a database that cannot be used', () => {
   });
 
   test.each([
-    ['a fault of ours', new TypeError('x is not a function')],
-    ['one below another', new Error('failed', { cause: new Error('x') })],
-    ['what is no error', 'x'],
-    ['what says itself why it failed', new CannotStart('cannot print', { cause: coded('EPIPE') })],
+    ['a bug of ours', new TypeError('x is not a function')],
+    ['an error caused by a bug', new Error('failed', { cause: new Error('x') })],
+    ['a value that is not an error', 'x'],
+    ['an error that already says why it failed', new CannotStart('cannot print', { cause: coded('EPIPE') })],
   ])('is not blamed for %s', (_, error) => {
     expect(cannotUseDatabase(error, URL_WITH_SECRETS)).toBe(error);
   });
 });
 
-test('an embedded database that cannot run is told with its folder', () => {
+test('an embedded database that cannot run is reported with its folder', () => {
   const error = coded('ENOTDIR');
   const told = cannotKeepData(error, 'data');
   expect(told).toBeInstanceOf(CannotStart);
@@ -54,7 +54,7 @@ describe('a database that is not there yet', () => {
     return { attempt, onWait };
   };
 
-  test('is waited for, which is told once, with the first reason', async () => {
+  test('is waited for, which is reported once, with the first reason', async () => {
     const first = refused();
     const { attempt, onWait } = failing([first, refused()]);
     expect(await onceReachable(attempt, { waitMs: 60_000, onWait })).toBe('there');
@@ -63,7 +63,7 @@ describe('a database that is not there yet', () => {
     expect(onWait.mock.calls[0]?.[0]).toBe(first);
   });
 
-  test('is not waited for when there is no time for it', async () => {
+  test('is not waited for when the wait is zero', async () => {
     const { attempt, onWait } = failing([refused()]);
     await expect(onceReachable(attempt, { waitMs: 0, onWait })).rejects.toThrow('ECONNREFUSED');
     expect(attempt).toHaveBeenCalledTimes(1);
@@ -71,11 +71,11 @@ describe('a database that is not there yet', () => {
   });
 
   test.each([
-    ['access that was refused', fromServer('28000')],
+    ['refused access', fromServer('28000')],
     ['a wrong password', fromServer('28P01')],
-    ['another name', fromServer('3D000')],
-    ['a fault of ours', new TypeError('x is not a function')],
-  ])('is not what somebody has to mend: %s', async (_, error) => {
+    ['a database that does not exist', fromServer('3D000')],
+    ['a bug of ours', new TypeError('x is not a function')],
+  ])('is not waited for when somebody has to fix it: %s', async (_, error) => {
     const { attempt, onWait } = failing([error]);
     await expect(onceReachable(attempt, { waitMs: 60_000, onWait })).rejects.toBe(error);
     expect(attempt).toHaveBeenCalledTimes(1);

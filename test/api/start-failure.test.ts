@@ -24,7 +24,7 @@ await writeFile(file, '');
 const databaseUrl = await emptyDatabase();
 const taken = await listening(() => undefined);
 
-/** The port of a server on loopback that does this with each connection. */
+/** Starts a server on loopback that handles connections with `serve`; returns its port. */
 async function listening(serve: Parameters<typeof createServer>[1] & {}): Promise<number> {
   const server = createServer(serve).listen(0, '127.0.0.1');
   atEnd(() => new Promise((closed) => server.close(closed)));
@@ -35,7 +35,7 @@ async function listening(serve: Parameters<typeof createServer>[1] & {}): Promis
 const at = (change: Partial<Pick<URL, 'port' | 'hostname' | 'password' | 'pathname'>>, url = databaseUrl) =>
   Object.assign(new URL(url), change).href;
 
-/** Another URL of the database, at which so many connections are taken and then reset, or reset and then taken. */
+/** The URL of a proxy to the database that resets a connection if `isReset` is true for its number, from 1. */
 async function breaking(url: string, isReset: (count: number) => boolean): Promise<string> {
   const { port, hostname } = new URL(url);
   let count = 0;
@@ -52,7 +52,7 @@ interface Outcome {
   err: string;
 }
 
-/** Runs a program that ends by itself, or is told to end when its output matches `until`. */
+/** Runs the program until it ends by itself, or ends it when its output matches `until`. */
 function run(args: string[], env: Record<string, string>, until?: RegExp, { redirected = '' } = {}): Promise<Outcome> {
   return new Promise((resolve) => {
     const words = ['-c', `exec "$0" "$@" ${redirected}`, process.execPath, MAIN, ...args];
@@ -63,7 +63,7 @@ function run(args: string[], env: Record<string, string>, until?: RegExp, { redi
     let seen = '';
     const look = (part: unknown) => {
       seen += String(part);
-      // Once: a second signal would end it at once, with code 1.
+      // Only once: a second signal would end it immediately, with code 1.
       if (!child.killed && until?.test(seen)) child.kill('SIGTERM');
     };
     child.stdout?.on('data', look);
@@ -76,15 +76,15 @@ test.each<[string, () => Promise<Partial<ApiConfig>> | Partial<ApiConfig>, RegEx
   ['a port in use', () => ({ port: taken }), /^PORT: port \d+ of 127\.0\.0\.1 is in use/],
   ['a port for the metrics in use', () => ({ metricsPort: taken }), /^METRICS_PORT: port \d+ of .* is in use/],
   ['an address of another machine', () => ({ host: '192.0.2.1' }), /^HOST: "192\.0\.2\.1" is not/],
-  ['a name that is none', () => ({ host: 'no.such.invalid' }), /^HOST: "no\.such\.invalid" is not/],
-  ['a database that is not there', () => ({ databaseUrl: at({ port: '1' }) }), /^DATABASE_URL: .*:1\/.*ECONNREFUSED/],
+  ['a host name that does not exist', () => ({ host: 'no.such.invalid' }), /^HOST: "no\.such\.invalid" is not/],
+  ['a port without a database', () => ({ databaseUrl: at({ port: '1' }) }), /^DATABASE_URL: .*:1\/.*ECONNREFUSED/],
   [
-    'a host that is not there',
+    'a database host that does not exist',
     () => ({ databaseUrl: at({ hostname: 'no.such.invalid' }) }),
     /^DATABASE_URL: .*(ENOTFOUND|EAI_AGAIN)/,
   ],
   [
-    'a certificate of the database that is not there',
+    'a missing CA certificate for the database',
     () => ({ databaseUrl: `${databaseUrl}?sslrootcert=/nowhere.pem` }),
     /^DATABASE_URL: .*ENOENT.*nowhere\.pem/,
   ],
@@ -93,19 +93,19 @@ test.each<[string, () => Promise<Partial<ApiConfig>> | Partial<ApiConfig>, RegEx
     () => ({ databaseUrl: at({ password: 'not-this-one' }) }),
     /^DATABASE_URL: .*password authentication failed/,
   ],
-  ['no such database', () => ({ databaseUrl: at({ pathname: '/nothing_here' }) }), /^DATABASE_URL: .*does not exist/],
+  ['a missing database', () => ({ databaseUrl: at({ pathname: '/nothing_here' }) }), /^DATABASE_URL: .*does not exist/],
   [
-    'a database that goes away in the middle of the start',
-    // Through the first connection it is migrated.
+    'a database that goes away during the start',
+    // The first connection runs the migrations.
     async () => ({ databaseUrl: await breaking(databaseUrl, (count) => count > 1) }),
     /^DATABASE_URL: cannot use the database at .*ECONNRESET/,
   ],
   [
-    'a data directory that cannot be',
+    'a data directory that cannot be created',
     () => ({ databaseUrl: undefined, dataDir: join(file, 'data') }),
     /^DATA_DIR: .*(ENOTDIR|EEXIST)/,
   ],
-])('names its setting: %s', async (_, config, message) => {
+])('a start that fails because of %s names the setting', async (_, config, message) => {
   const failed = startApi({ databaseUrl, port: 0, ...(await config()) });
   await expect(failed).rejects.toThrow(CannotStart);
   await expect(failed).rejects.toThrow(message);
@@ -113,7 +113,7 @@ test.each<[string, () => Promise<Partial<ApiConfig>> | Partial<ApiConfig>, RegEx
     await expect(failed).rejects.not.toThrow(secret);
 });
 
-test('a delay that leaves no time for the rest of the stop is refused', async () => {
+test('a shutdown delay that leaves no time for the rest of the stop is refused', async () => {
   await expect(startApi({ databaseUrl, port: 0, shutdownDelayMs: 23_000 })).rejects.toThrow(BadSettings);
 });
 
@@ -151,7 +151,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   expect(err.replace('tunnel-operator failed: ', '')).toMatch(line);
 });
 
-test('the first key is not lost with a start that fails after it: the next one shows it, once', async () => {
+test('a failed start does not lose the first key: the next start shows it, once', async () => {
   const fresh = await emptyDatabase();
   const shown: string[] = [];
   const start = (port: number) => startApi({ databaseUrl: fresh, port }, undefined, (key) => void shown.push(key));
@@ -161,7 +161,7 @@ test('the first key is not lost with a start that fails after it: the next one s
   expect(shown).toHaveLength(1);
 });
 
-test.runIf(existsSync('/dev/full'))('no first key is made that standard error does not take', async () => {
+test.runIf(existsSync('/dev/full'))('no first key is created if it cannot be written to standard error', async () => {
   const settings = { DATABASE_URL: await emptyDatabase(), PORT: '0' };
   const failed = await run(['api'], settings, /is ready/, { redirected: '2>/dev/full' });
   expect(failed.code).toBe(1);
@@ -172,7 +172,7 @@ test.runIf(existsSync('/dev/full'))('no first key is made that standard error do
 });
 
 test('migrate waits for a database that is not there yet', async () => {
-  // Like a Service whose Pod is starting, it leads nowhere at first.
+  // At first it leads nowhere, like a Service whose Pod is starting.
   const DATABASE_URL = await breaking(await createTestDatabase(), (count) => count <= 2);
   const { code, out, err } = await run(['migrate', '--wait', '30s'], { DATABASE_URL });
   expect(err).toMatch(/^tunnel-operator failed: DATABASE_URL: .*ECONNRESET.*; trying again\n$/);
@@ -180,8 +180,8 @@ test('migrate waits for a database that is not there yet', async () => {
   expect(code).toBe(0);
 });
 
-// As process 1 of a container it would not be ended by the signal itself.
-test('migrate listens to the signal that ends a container', async () => {
+// As process 1 of a container, it would not be ended by the default action of the signal.
+test('migrate ends on the signal that stops a container', async () => {
   const { code } = await run(['migrate', '--wait', '1h'], { DATABASE_URL: at({ port: '1' }) }, /trying again/);
   expect(code).toBe(143);
 });

@@ -1,11 +1,11 @@
-/** An API in this process with some settings, its log, and a way to ask it as strangers do. Only for test files. */
+/** Starts the API in this process, with its log and a function that calls it over HTTP. Only for test files. */
 import { pino } from 'pino';
 import { startApi } from '../../src/api/server.ts';
 import type { ApiConfig } from '../../src/api/settings.ts';
 
 export type StartedApi = Awaited<ReturnType<typeof startedApi>>;
 
-/** On a port of its own, unless the settings name one. */
+/** Listens on a free port unless the settings name one. */
 export async function startedApi(settings: Partial<ApiConfig>) {
   const logs: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
@@ -13,7 +13,7 @@ export async function startedApi(settings: Partial<ApiConfig>) {
   const port = Number(new URL(api.listening).port);
   async function ask(key: string, path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {
     const headers = {
-      // Else the server waits at its end for the next request.
+      // Otherwise the server would wait for the next request when it stops.
       connection: 'close',
       ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),

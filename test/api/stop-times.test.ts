@@ -8,7 +8,7 @@ describe('the time to stop', () => {
     ['with a delay', 22_000, 25_000, { delayMs: 22_000, deadlineMs: 23_000, closingMs: 1_000 }],
     ['that is short', 0, 1_000, { delayMs: 0, deadlineMs: 800, closingMs: 100 }],
     ['that is short, with a delay', 3_000, 5_000, { delayMs: 3_000, deadlineMs: 4_000, closingMs: 500 }],
-  ])('%s leaves some for what comes after the requests', (_, shutdownDelayMs, shutdownTimeoutMs, times) => {
+  ])('%s leaves some for the steps after the requests', (_, shutdownDelayMs, shutdownTimeoutMs, times) => {
     expect(stopTimes({ shutdownDelayMs, shutdownTimeoutMs })).toEqual(times);
   });
 

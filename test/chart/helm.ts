@@ -1,4 +1,4 @@
-/** helm, and what the chart of this checkout makes of values. Only for test files. */
+/** Runs helm, and renders the chart of this checkout. Only for test files. */
 import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import type { CommandResult } from '../harness.ts';
 
 export const CHART = join(import.meta.dirname, '../../charts/tunnel-operator');
 
-/** The least that the chart needs to know. */
+/** The minimal values of the chart. */
 export const DATABASE = { database: { url: 'postgres://user:secret@database.example.com/tunnels' } };
 
 const rendered = z.looseObject({
@@ -27,11 +27,11 @@ export type Rendered = z.output<typeof rendered>;
 
 const { helm: program } = await ensureBinaries(['helm']);
 
-/** Not the settings, plugins and caches of whoever runs the tests. */
+/** Keeps the user's own helm settings, plugins and caches out of the tests. */
 const home = await mkdtemp(join(tmpdir(), 'tunnel-operator-helm-'));
 const env = { PATH: process.env.PATH, HOME: home, HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home };
 
-/** A failure is a result too: look at `code`. @param values go to its standard input, for `--values -` */
+/** Does not throw on failure: look at `code`. @param values go to its standard input, for `--values -` */
 export function helm(args: readonly string[], values?: object): Promise<CommandResult> {
   return new Promise((resolve) => {
     const all = values === undefined ? args : [...args, '--values', '-'];
@@ -56,7 +56,7 @@ export async function render(
   if (code !== 0) throw new Error(stderr);
   return parseAllDocuments(stdout)
     .map((document) => {
-      // A key that is there twice, which helm lets pass.
+      // A duplicate key, which helm accepts.
       if (document.errors[0]) throw document.errors[0];
       return document.toJS();
     })

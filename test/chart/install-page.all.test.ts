@@ -13,10 +13,10 @@ import { CHART } from './helm.ts';
 import { releaseOn } from './release.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
-/** In the order in which somebody would follow them. */
+/** In the order in which a user would follow them. */
 const PAGES = ['install.md', 'install/shards.md', 'install/upgrade.md'];
 
-/** Commands that no test of the page runs, and why. Any other is run. */
+/** Commands that the test skips, and why. It runs all others. */
 const NEEDS_MORE: Readonly<Record<string, string>> = {
   'docker build --tag registry.example.com/tunnel-operator:0.1.0 --build-arg VERSION=0.1.0 .':
     'needs docker: npm run e2e:kind builds the image',
@@ -24,13 +24,13 @@ const NEEDS_MORE: Readonly<Record<string, string>> = {
 };
 
 interface InstallPage {
-  /** In the order of the pages, each in one line. */
+  /** In the order of the pages, each on one line. */
   commands: readonly string[];
   /** Names of this release in docs/operations.md. */
   namedInOperations: ReadonlySet<string>;
-  /** What the Prometheus operator brings: CustomResourceDefinitions that take everything. */
+  /** Stand-ins for the CustomResourceDefinitions of the Prometheus operator, which accept anything. */
   monitoringKinds: object;
-  /** Runs it in a shell on the control plane. A failure is a result too. */
+  /** Runs it in a shell on the control plane. Does not throw on failure. */
   run(command: string): Promise<CommandResult>;
 }
 
@@ -76,7 +76,7 @@ async function installPage(own: ControlPlane, folder: string): Promise<InstallPa
   };
 }
 
-/** Helm's client library may say that a watch ended when helm ends it, having seen that a hook is there. */
+/** Helm's client library may log an error when helm ends a watch because the hook has appeared. */
 const withoutEndOfWatch = (stderr: string) => stderr.replace(/^I\d{4} .*watch ended with error.*\n/gm, '');
 
 const withoutComment = (line: string) => line.replace(/\s+#.*/, '');
@@ -87,7 +87,7 @@ function crd(kind: string): object {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    // A label that other projects use, too.
+    // Other projects use this label as well.
     metadata: { name: `${names.plural}.monitoring.coreos.com`, labels: { 'app.kubernetes.io/component': 'crds' } },
     spec: {
       group: 'monitoring.coreos.com',
@@ -112,7 +112,7 @@ describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () =
   const apply = (object: object) => kubectl(['-n', NAMESPACE, 'apply', '-f', '-'], JSON.stringify(object));
   const names = (kinds: string) => kubectl(['-n', NAMESPACE, 'get', kinds, '-o', 'name']);
 
-  test('work, in the order of the page', { timeout: 240_000 }, async () => {
+  test('work in the order of the page', { timeout: 240_000 }, async () => {
     expect(page.commands).toEqual(expect.arrayContaining(Object.keys(NEEDS_MORE)));
     await kubectl(['apply', '-f', '-'], JSON.stringify(page.monitoringKinds));
     await kubectl(['create', 'namespace', NAMESPACE]);
@@ -120,7 +120,7 @@ describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () =
     await apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'of-another-chart', labels } });
 
     for (const command of page.commands.filter((each) => !(each in NEEDS_MORE))) {
-      // As the operator does, whose Pod cannot run here.
+      // Creates the Lease as the operator would; its Pod cannot run here.
       const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'tunnel-operator' } };
       if (command.startsWith('helm uninstall tunnels ')) await apply(lease);
       if (command.startsWith('left=')) {
@@ -131,9 +131,9 @@ describe('the commands of docs/install.md', skipFor(NOT_OUR_CLUSTER), async () =
       }
       if (!command.startsWith('helm test '))
         expect(await page.run(command), command).toMatchObject({ code: 0, stderr: '' });
-      // The operator of another database would refuse its key with the old Lease.
       else
         for (const name of page.namedInOperations) expect(await names('deployments,secrets')).toContain(`/${name}\n`);
+      // With the old Lease, the operator of another database would refuse its key.
       if (command.startsWith('helm upgrade --install '))
         expect(await names('leases')).not.toContain('/tunnel-operator\n');
     }

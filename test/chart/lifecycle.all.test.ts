@@ -1,6 +1,6 @@
 /**
- * The life of a release on a control plane of its own, which has no nodes: what would run in Pods runs here, with the
- * tokens of the service accounts that the chart has made.
+ * The life of a release on its own control plane without nodes: programs that would run in Pods run here, with the
+ * tokens of the chart's service accounts.
  */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -109,7 +109,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     expect(await kubectl(['-n', 'a', 'get', 'ipp', 'p', '-o', 'jsonpath={.status.id}'])).toBe(id);
   });
 
-  test('is the only one with an operator of its namespaces, unless they are shards', async () => {
+  test('is refused if another release has an operator for its namespaces, unless they are shards', async () => {
     const other = (...watchNamespaces: string[]) => ({
       ...DATABASE,
       crds: { enabled: false },
@@ -134,7 +134,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await release('upgrade', [CHART], DATABASE);
   });
 
-  test('restarts the API with another password of the database', async () => {
+  test('restarts the API when the database password changes', async () => {
     const checksum = async (password: string) => {
       const database = { url: DATABASE.database.url.replace('secret', password) };
       const on = ['--kubeconfig', own.kubeconfigPath, '--namespace', NAMESPACE, '--dry-run=server', '--is-upgrade'];
@@ -147,7 +147,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     expect(await checksum('another')).not.toBe(before);
   });
 
-  test('is rolled back without the loss of an object or a secret', async () => {
+  test('is rolled back without losing an object or a secret', async () => {
     await release('rollback', ['1']);
     expect(await secret()).toEqual(generated);
     await ready('oldipp/p', 'botuser/b', 'tunnelcredential/c');
@@ -176,7 +176,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     expect(await kubectl(deployment)).toBe('2');
   });
 
-  test('leaves definitions, objects and secrets when it is uninstalled, and finds them when it is back', async () => {
+  test('leaves definitions, objects and secrets when uninstalled, and picks them up when reinstalled', async () => {
     await release('uninstall', []);
     expect(await exists('-n', NAMESPACE, 'deployment', 'it-tunnel-operator-operator')).toBe(false);
     expect(await exists('clusterrole', 'system-it-tunnel-operator-operator')).toBe(false);
@@ -191,7 +191,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await ready('ipp/p', 'tcred/of-bot');
   });
 
-  test('is not uninstalled with its definitions while nobody can let go of the objects', async () => {
+  test('is not uninstalled with its definitions while no operator runs to finalize the objects', async () => {
     await stack.stopOperator(operator);
     const values = { ...DATABASE, crds: { keep: false } };
     const objects = await render(values, { namespace: NAMESPACE, only: ['uninstall/delete-objects.yaml'] });
@@ -201,7 +201,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     operator = await operate(stack);
   });
 
-  test('takes every object along before it takes the definitions', async () => {
+  test('deletes every object before it deletes the definitions', async () => {
     const values = { ...DATABASE, crds: { keep: false } };
     await release('upgrade', [CHART], values);
     expect(await tryRelease('upgrade', [CHART], { ...DATABASE, crds: { enabled: false } })).toMatchObject({
@@ -213,14 +213,14 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const { code, stdout, stderr } = await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '30' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe('no objects are left\n');
-    // What has no object stays.
+    // A resource without an object stays.
     expect(await stack.remoteIds()).toHaveLength(1);
     await release('uninstall', ['--no-hooks']);
     await stack.stopOperator(operator);
     await eventually(async () => expect(await kubectl(['get', 'crd', '-o', 'name'])).not.toContain('tunnel-operator'));
   });
 
-  test('makes its keys once: neither an upgrade nor a rollback undoes a rotation', async () => {
+  test('generates its keys once: neither an upgrade nor a rollback undoes a rotation', async () => {
     const namespace = 'keys';
     const values = { database: { bundled: { enabled: true } }, crds: { enabled: false } };
     const secrets = async () => [await secret(SECRET, namespace), await secret(`${SECRET}-database`, namespace)];

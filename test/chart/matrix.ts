@@ -1,7 +1,7 @@
 /** Values of the chart for its tests. Only for test files. */
 import { DATABASE } from './helm.ts';
 
-/** A new one, and one for each place in which the chart sets it, too. */
+/** A variable that the chart does not set, and one for each place where it sets some. */
 export const EXTRA = {
   RATE_LIMIT: '10',
   DATABASE_URL: 'postgres://other',
@@ -14,7 +14,7 @@ const pod = {
   extraVolumeMounts: [{ name: 'ca', mountPath: '/ca' }],
   deploymentAnnotations: { a: 'b' },
   podAnnotations: { a: 'b' },
-  // One that looks like a number must stay a text.
+  // A label that looks like a number must stay a string.
   podLabels: { c: 'd', commit: '1234567' },
   nodeSelector: { disk: 'fast' },
   tolerations: [{ key: 'k', operator: 'Exists' }],
@@ -24,7 +24,7 @@ const pod = {
   ],
 };
 
-/** By name: values that differ in everything that has an effect. */
+/** By name: sets of values that together cover everything that has an effect. */
 export const MATRIX: Record<string, object> = {
   'a URL': DATABASE,
   'a Secret of the user': {
@@ -42,12 +42,12 @@ export const MATRIX: Record<string, object> = {
     operator: { apiUrl: 'https://api.example.com', apiKey: { existingSecret: 'key' } },
   },
   'only the API': { ...DATABASE, operator: { enabled: false } },
-  'CRDs that go with the release': { ...DATABASE, crds: { keep: false } },
+  'CRDs that are deleted with the release': { ...DATABASE, crds: { keep: false } },
   'no CRDs': { ...DATABASE, crds: { enabled: false } },
   everything: {
     ...DATABASE,
     nameOverride: 'other',
-    // One of its own, one that Pods have, too, and one of the chart.
+    // A new label, one that Pods also have, and one that the chart sets.
     commonLabels: { team: 'platform', c: 'common', 'app.kubernetes.io/part-of': 'ours' },
     global: { imagePullSecrets: [{ name: 'pull' }], priorityClassName: 'system-cluster-critical', logLevel: 'debug' },
     image: { repository: 'registry.example.com/tunnel-operator', digest: `sha256:${'0'.repeat(64)}` },

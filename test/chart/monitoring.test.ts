@@ -1,4 +1,4 @@
-/** Metrics keep to Prometheus' conventions; alerts and dashboard ask for metrics and labels that the programs have. */
+/** Metrics follow Prometheus' conventions; alerts and dashboard query metrics and labels that the programs have. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ const program = await ensureBinaries(['promtool']).catch((error: unknown) => {
 });
 const LACKS_PROMTOOL = program instanceof BinaryUnavailable ? program.message : undefined;
 
-/** A failure is a result too: look at `code`. */
+/** Does not throw on failure: look at `code`. */
 function promtool(args: readonly string[], input = ''): Promise<CommandResult> {
   if (program instanceof BinaryUnavailable) throw program;
   return new Promise((resolve) => {
@@ -68,7 +68,7 @@ function promtool(args: readonly string[], input = ''): Promise<CommandResult> {
 }
 
 describe('every metric', () => {
-  test.each(ours)('$name says in a sentence what it is, and its name has the unit', ({ name, help, type }) => {
+  test.each(ours)('$name has a sentence as its help, and its unit in its name', ({ name, help, type }) => {
     expect(help).toMatch(/^[A-Z0-9].*\.$/);
     expect(name.endsWith('_total')).toBe(type === 'counter');
     if (type === 'histogram' || /(^|_)(duration|time|seconds)(_|$)/.test(name))
@@ -78,7 +78,7 @@ describe('every metric', () => {
 });
 
 describe('alerts and dashboard', () => {
-  test.each(queries)('$name asks for what there is', ({ expr }) => {
+  test.each(queries)('$name queries only existing metrics and labels', ({ expr }) => {
     const asked = [...expr.matchAll(/([a-z]\w*)\{(.*?)\}/g)];
     expect(asked.length).toBeGreaterThan(0);
     const labels: string[] = [];
@@ -106,11 +106,11 @@ describe('alerts and dashboard', () => {
 });
 
 describe('promtool', skipFor(LACKS_PROMTOOL), () => {
-  test.each(RULE_TESTS)('finds that alerts fire when they should, and only then: %s', async (path) => {
+  test.each(RULE_TESTS)('finds that alerts fire exactly when they should: %s', async (path) => {
     expect(await promtool(['test', 'rules', path])).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('accepts the rules that the chart makes', async () => {
+  test('accepts the rules that the chart renders', async () => {
     const [rule] = await render(
       { ...DATABASE, prometheusRule: { enabled: true, runbookUrl: 'https://wiki.example.com/runbooks#' } },
       { only: ['monitoring/prometheusrule.yaml'] },
@@ -120,7 +120,7 @@ describe('promtool', skipFor(LACKS_PROMTOOL), () => {
     expect(checked, checked.stderr).toMatchObject({ code: 0 });
   });
 
-  test('accepts them without an address of the runbooks, of what is installed', async () => {
+  test('accepts the rules for only one program, without a runbook URL', async () => {
     const [rule] = await render(
       { ...DATABASE, operator: { enabled: false }, prometheusRule: { enabled: true } },
       { only: ['monitoring/prometheusrule.yaml'] },
@@ -130,7 +130,7 @@ describe('promtool', skipFor(LACKS_PROMTOOL), () => {
     expect(await promtool(['check', 'rules'], stringify(rule?.spec))).toMatchObject({ code: 0 });
   });
 
-  test('finds nothing in the metrics of our own that breaks a convention', async () => {
+  test('finds no breach of a convention in our own metrics', async () => {
     const api = await startTestApi();
     const { body } = await api.app.inject({ url: '/metrics' });
     const found = await Promise.all([body, await createMetrics().registry.metrics()].map((text) => lint(text)));

@@ -39,7 +39,7 @@ const shard = (apiUrl: string) => ({
   networkPolicy: { enabled: true },
 });
 
-test('a shard, which is a release of its own, reaches the API of another release, and so does its test', async () => {
+test('a shard in a release of its own reaches the API of another release, and so does its helm test', async () => {
   const apiFrom = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
   const first = await render({ ...DATABASE, networkPolicy: { enabled: true, apiFrom } }, { name: 'first' });
   const second = await render(shard('http://first-tunnel-operator-api.tunnels.svc'), { name: 'second', only });
@@ -53,7 +53,7 @@ test('a shard, which is a release of its own, reaches the API of another release
   for (const component of ['operator', 'test'])
     expect(admitted({ 'app.kubernetes.io/component': component })).toBe(false);
 
-  // What a Service sends on arrives at the port of the Pod.
+  // A Service forwards to the port of the Pod.
   const apiPod = deployment.parse(named(first, 'Deployment').find(({ metadata }) => metadata.name.endsWith('-api')))
     .spec.template.metadata.labels;
   for (const objects of [first, second]) {
@@ -68,7 +68,7 @@ test.each([
   ['https://api.example.com:8443/v1', [443, 6443, 8443]],
   ['http://[2001:db8::1]:9000', [443, 6443, 9000]],
   ['http://[2001:db8::1]', [443, 6443, 80]],
-])('an API elsewhere is reached on the port of its URL: %s', async (url, expected) => {
+])('an API outside of the release is reached on the port of its URL: %s', async (url, expected) => {
   const ways = policyOf(await render(shard(url), { only }), 'operator').egress ?? [];
   const anywhere = ways.filter(({ to, ports }) => to === undefined && ports[0]?.port !== 53);
   expect(anywhere.map(({ ports }) => ports.map(({ port }) => port))).toEqual([expected]);
@@ -80,7 +80,7 @@ test.each([
   ['postgresql://u:p:1@[2001:db8::1]:5433/tunnels?sslmode=require', [6432, 5433]],
   ['postgres://db', [6432, 5432]],
   ['postgres:///tunnels?host=a&port=5433', [6432, 5433]],
-])('the API reaches the database on the ports of its URL: %s', async (url, expected) => {
+])('the API reaches the database on the configured ports and that of its URL: %s', async (url, expected) => {
   const networkPolicy = { enabled: true, databasePorts: [6432] };
   const [, database] = policyOf(await render({ database: { url }, networkPolicy }, { only }), 'api').egress ?? [];
   expect(database?.ports.map(({ port }) => port)).toEqual(expected);
@@ -95,7 +95,7 @@ test.each(['databasePorts', 'operatorPorts', 'tracingPorts', 'dnsPorts'])(
     const refused = (why: string) => ({ code: 1, stderr: expect.stringMatching(new RegExp(why)) });
     const isEmpty = refused(`/networkPolicy/${ports}'?: minItems: got 0, want 1`);
     expect(await renders({ [ports]: [] })).toMatchObject(isEmpty);
-    // Helm removes the default.
+    // With null, Helm removes the default.
     const isMissing = refused(`/networkPolicy'?: missing property '${ports}'`);
     expect(await renders({ [ports]: null })).toMatchObject(isMissing);
   },

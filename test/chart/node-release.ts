@@ -1,4 +1,4 @@
-/** A release of the chart on a cluster with nodes: its Pods, the way to its API, load on it, and drains. Only for test files. */
+/** A release of the chart on a cluster with nodes: Pods, access to the API, load and drains. Only for test files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ export async function nodeRelease(name: string, system: string, image: string) {
     return helm([command, name, ...args, ...on], settings);
   }
   async function deployed(command: 'install' | 'upgrade', settings: object): Promise<void> {
-    // The definitions may be there already, from other tests, and of another version.
+    // Other tests may have applied the definitions already, in another version.
     const args = [CHART, '--wait', '--take-ownership', '--force-conflicts'];
     const result = await release(command, args, settings);
     expect(result, `helm ${command}: ${result.stderr}\n${await state()}`).toMatchObject({ code: 0 });
@@ -59,7 +59,7 @@ export async function nodeRelease(name: string, system: string, image: string) {
       await kubectl('-n', system, 'rollout', 'status', object, '--timeout=180s');
   };
 
-  /** A way to the API, as users have it. */
+  /** Forwards a port to the API, as users do. */
   async function forwarded<T>(use: (url: string, key: string, client: Client) => Promise<T>): Promise<T> {
     const args = ['--kubeconfig', kubeconfigPath, '-n', system, 'port-forward', `service/${fullname}-api`, ':80'];
     const child = spawn(kubectlPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -86,7 +86,7 @@ export async function nodeRelease(name: string, system: string, image: string) {
     };
     return { api: await of('api'), operator: await of('operator') };
   };
-  /** Drains all nodes as far as it goes, so that no Pod has anywhere to go, has `meanwhile` happen, and takes it back. */
+  /** Drains all nodes as far as possible, so that evicted Pods stay pending; runs `meanwhile`; uncordons the nodes. */
   async function drained(only: string, meanwhile: () => Promise<unknown>): Promise<CommandResult> {
     const nodes = (await kubectl('get', 'nodes', '-o', 'name')).split('\n');
     const args = ['--ignore-daemonsets', '--delete-emptydir-data', '--timeout=20s'];
@@ -101,7 +101,7 @@ export async function nodeRelease(name: string, system: string, image: string) {
     }
   }
 
-  /** Has clients write through the Service all the time, and returns how they fared. */
+  /** Runs `meanwhile` while clients write through the Service, and returns their results. */
   async function underLoad(meanwhile: () => Promise<unknown>): Promise<z.output<typeof loadResult>> {
     await startLoad(await readFile(join(import.meta.dirname, 'load.mjs'), 'utf8'));
     try {

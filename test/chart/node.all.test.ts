@@ -13,7 +13,7 @@ import { kubectl, MINUTES, nodeRelease } from './node-release.ts';
 
 const { TEST_KUBECONFIG, TEST_IMAGE, TEST_POSTGRES_IMAGE = 'postgres:18' } = process.env;
 const NO_NODE = TEST_KUBECONFIG && TEST_IMAGE ? undefined : 'no nodes: TEST_KUBECONFIG and TEST_IMAGE are not set';
-/** Without the definitions, other tests fail; and without a node that takes Pods. */
+/** Other tests fail while the definitions are missing or no node accepts Pods. */
 const exclusively = skipFor(
   process.env.TEST_CLUSTER === 'exclusive'
     ? undefined
@@ -40,7 +40,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
   };
   const ready = (...objects: string[]) =>
     kubectl('-n', namespace, 'wait', '--for=condition=Ready', '--timeout=120s', ...objects);
-  /** What `kubectl drain` says of a Pod that a budget keeps. */
+  /** What `kubectl drain` says about a Pod that a disruption budget protects. */
   const refused = (name: string) => new RegExp(`${name}-.*violate the pod's disruption budget`);
 
   beforeAll(async () => deployed('install', values), 6 * MINUTES);
@@ -50,7 +50,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     await tryKubectl(['-n', system, 'delete', 'pvc', '--all', '--wait=false']);
   }, 6 * MINUTES);
 
-  test('the image has a list of what it holds, no shell, and nothing that only tests and a try-out need', async () => {
+  test('the image contains an SBOM, no shell, and nothing that only tests and a try-out need', async () => {
     const look = `
       const { existsSync, readFileSync } = require('node:fs');
       const { components } = JSON.parse(readFileSync('/app/sbom.cdx.json', 'utf8'));
@@ -70,7 +70,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     expect(result, result.stdout).toMatchObject({ code: 0 });
   });
 
-  test('everything of the examples becomes ready', async () => {
+  test('every object in examples/ becomes ready', async () => {
     await kubectl('-n', namespace, 'apply', '-f', `${ROOT}examples`);
     await ready('tunnels', '--all');
     await kubectl('-n', namespace, 'delete', 'tunnels', '--all', '--timeout=120s');
@@ -110,7 +110,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     await deployed('upgrade', { ...values, api: { replicaCount: 3 } });
     const result = await underLoad(async () => {
       await apply(credential('before'));
-      // Another setting replaces every Pod of both.
+      // A changed setting replaces every Pod of both Deployments.
       const extraEnv = [{ name: 'REQUEST_TIMEOUT', value: '29s' }];
       const api = { replicaCount: 3, extraEnv };
       await deployed('upgrade', { ...values, api, operator: { extraEnv: [{ name: 'KUBE_TIMEOUT', value: '29s' }] } });
@@ -123,7 +123,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
   });
 
   test(
-    'a drain of all nodes takes no more Pods than the budgets allow, and fails no request',
+    'a drain of all nodes evicts no more Pods than the budgets allow, and fails no request',
     exclusively,
     async () => {
       await deployed('upgrade', { ...values, api: { replicaCount: 3 } });
@@ -142,7 +142,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
     },
   );
 
-  test('an uninstall that takes the definitions leaves no object stuck', exclusively, async () => {
+  test('an uninstall that deletes the definitions leaves no object stuck', exclusively, async () => {
     await deployed('upgrade', { ...values, crds: { keep: false } });
     await kubectl('-n', namespace, 'apply', '-f', `${ROOT}examples`);
     await ready('tunnels', '--all');

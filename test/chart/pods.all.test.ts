@@ -1,4 +1,4 @@
-/** What the Pods of the chart are told. */
+/** How the chart configures its Pods. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ const podSpec = z.object({ initContainers: z.array(container).optional(), contai
 const template = z.object({ template: z.object({ metadata: z.unknown(), spec: z.unknown() }) });
 const deployment = z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) });
 
-/** By the name of its container, as the Pods of both Deployments have it. */
+/** The environment variables of each container in both Deployments, by container name. */
 async function environments(values: object): Promise<Record<string, Record<string, string | undefined>>> {
   const objects = await render(values, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] });
   const containers = deployment
@@ -33,7 +33,7 @@ async function environments(values: object): Promise<Record<string, Record<strin
   );
 }
 
-test('what users set for a container replaces what the chart sets', async () => {
+test('extraEnv replaces the variables that the chart sets', async () => {
   const all = await environments(MATRIX.everything ?? {});
   expect(all).toMatchObject({ migrate: EXTRA, api: EXTRA, operator: EXTRA });
 });
@@ -44,15 +44,15 @@ test.each([
   ['api', 'METRICS_PORT'],
   ['operator', 'METRICS_HOST'],
   ['operator', 'METRICS_PORT'],
-] as const)('users cannot set where the %s listens, which probes go by: %s', async (component, name) => {
+] as const)('users cannot set where the %s listens, because probes depend on it: %s', async (component, name) => {
   const values = { ...DATABASE, [component]: { extraEnv: [{ name, value: '9999' }] } };
   await expect(environments(values)).rejects.toThrow(`${component}.extraEnv cannot set ${name}: probes`);
 });
 
 test.each([
-  ['all, by default', [], undefined],
-  ['none', ['-'], []],
-  ['those that are named', ['a', 'b'], ['a', 'b']],
+  ['all namespaces by default', [], undefined],
+  ['no namespace', ['-'], []],
+  ['the named namespaces', ['a', 'b'], ['a', 'b']],
 ])('existing resources may be adopted in %s', async (_, adoptNamespaces, expected) => {
   const { operator } = await environments({ ...DATABASE, operator: { adoptNamespaces } });
   expect(operatorSettings.adoptNamespaces.schema.parse(operator?.ADOPT_NAMESPACES)).toEqual(expected);
@@ -71,7 +71,7 @@ test('users and groups can be left to the cluster, as docs/install/options.md sa
   expect(left).toContain('"runAsNonRoot":true');
 });
 
-test.each([0, 0.00001])('the sampling ratio %d is one that both programs take', async (samplingRatio) => {
+test.each([0, 0.00001])('both programs accept the sampling ratio %d', async (samplingRatio) => {
   const tracing = { endpoint: 'http://collector.monitoring:4318', samplingRatio };
   const { api, operator } = await environments({ ...DATABASE, tracing });
   for (const environment of [api, operator])
@@ -81,14 +81,14 @@ test.each([0, 0.00001])('the sampling ratio %d is one that both programs take', 
 test.each([
   ['api', 602, apiSettings.shutdownTimeoutMs.schema],
   ['operator', 3602, operatorSettings.shutdownMs.schema],
-] as const)('the %s takes the longest grace period that the chart takes', async (name, most, schema) => {
+] as const)('the %s accepts the longest grace period that the chart accepts', async (name, most, schema) => {
   const values = (seconds: number) => ({ ...DATABASE, [name]: { terminationGracePeriodSeconds: seconds } });
   const all = await environments(values(most));
   expect(schema.parse(all[name]?.SHUTDOWN_TIMEOUT)).toBe((most - 2) * 1000);
   await expect(environments(values(most + 1))).rejects.toThrow('maximum');
 });
 
-test('no probe that kills asks the database or another API', async () => {
+test('startup and liveness probes depend on neither the database nor another API', async () => {
   const objects = await render(DATABASE, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] });
   const asking = (path: string) => ({ httpGet: { path } });
   const probes = {
@@ -100,7 +100,7 @@ test('no probe that kills asks the database or another API', async () => {
   expect(objects).toMatchObject([deployed, deployed]);
 });
 
-/** Every Pod that the objects make, by the name of the object. */
+/** Every Pod that the objects create, by the name of the object. */
 function podsOf(objects: readonly Rendered[]) {
   const found = objects.flatMap(({ kind, metadata, spec }) => {
     if (kind === 'Pod') return [[metadata.name, { metadata, spec }] as const];
@@ -110,7 +110,7 @@ function podsOf(objects: readonly Rendered[]) {
   return Object.fromEntries(found);
 }
 
-test('every Pod goes where its kind may run, has the labels of all, and no variables of foreign Services', async () => {
+test('every Pod has its placement, the common labels, and no variables of foreign Services', async () => {
   const placement = {
     nodeSelector: { disk: 'fast' },
     tolerations: [{ key: 'k', operator: 'Exists' }],
@@ -150,7 +150,7 @@ test('every Pod goes where its kind may run, has the labels of all, and no varia
   );
 });
 
-test('Pods are spread apart from each other, not from those that an upgrade replaces', async () => {
+test('new Pods are spread apart from each other, not from those that an upgrade replaces', async () => {
   const topologySpreadConstraints = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
     topologyKey,
     matchLabelKeys: ['pod-template-hash'],
@@ -182,7 +182,7 @@ test('helm test reaches the API as the operator does', async () => {
   expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
 });
 
-test('traces are sent by both programs, with the headers of a Secret, and only where there is an endpoint', async () => {
+test('both programs send traces, with headers from a Secret, only if an endpoint is set', async () => {
   const only = ['api/deployment.yaml', 'operator/deployment.yaml', 'networkpolicies.yaml'];
   const objects = await render(MATRIX.everything ?? {}, { only });
   for (const { spec } of named(objects, 'Deployment')) {

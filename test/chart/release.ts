@@ -1,6 +1,6 @@
 /**
- * A release of the chart on a control plane without nodes: what would run in Pods runs here, with the tokens of the
- * service accounts that the chart has made.
+ * A release of the chart on a control plane without nodes: programs that would run in Pods run here, with the tokens of
+ * the chart's service accounts.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -15,12 +15,12 @@ import { kubectlOn } from '../kubectl.ts';
 import { CHART, type Rendered } from './helm.ts';
 
 export interface Release {
-  /** A failure is a result too: look at `code`. */
+  /** Does not throw on failure: look at `code`. */
   tryKubectl(args: string[], input?: string): Promise<CommandResult>;
   kubectl(args: string[], input?: string): Promise<string>;
-  /** The operator as its Deployment would start it. */
+  /** Starts the operator as its Deployment would. */
   operate(stack: Stack, settings?: Partial<OperatorConfig>): Promise<RunningOperator>;
-  /** Makes the objects of a hook but for its Pod, and runs the script that would run in that. */
+  /** Creates the objects of a hook except its Pod, and runs the script of that Pod. */
   runHook(objects: Rendered[], script: string, env: NodeJS.ProcessEnv): Promise<CommandResult>;
 }
 
@@ -37,7 +37,7 @@ export function releaseOn(
     return result.stdout;
   }
 
-  /** A kubeconfig that speaks for a service account of the namespace, and the account's folder as a Pod has it. */
+  /** A kubeconfig for a service account of the namespace, and the account's folder as mounted into a Pod. */
   async function speakFor(account: string): Promise<{ kubeconfig: string; mounted: string }> {
     const token = await kubectl(['-n', namespace, 'create', 'token', account]);
     const config = parse(await readFile(own.kubeconfigPath, 'utf8'));
@@ -56,7 +56,7 @@ export function releaseOn(
 
   async function operate(stack: Stack, settings: Partial<OperatorConfig> = {}): Promise<RunningOperator> {
     const { kubeconfig } = await speakFor(`${name}-tunnel-operator-operator`);
-    // The API server learns of new bindings by a watch of its own; until then, a start would be refused.
+    // The API server learns of new bindings through a watch; until then, it would refuse the operator.
     await eventually(async () => {
       const asked = ['auth', 'can-i', 'list', 'ippolicies.tunnel-operator.dev', '--all-namespaces'];
       expect(await tryKubectl([...asked, '--kubeconfig', kubeconfig])).toMatchObject({ code: 0 });

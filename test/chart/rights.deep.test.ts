@@ -1,6 +1,6 @@
 /**
- * Takes each right that the chart grants away in turn: something then fails with a message that names it, so none is
- * superfluous, and none is missed in silence. On a control plane that also asks for rights on the finalizers of owners.
+ * Removes each right that the chart grants in turn. Something then fails with a message that names it, so no right is
+ * superfluous, and none is missed silently. The control plane also requires rights on the finalizers of owners.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ interface Right {
   readonly verb: string;
 }
 
-/** The messages in which a right may be missed: the API server's and ours. */
+/** Whether a message, the API server's or ours, says that the right is missing. */
 function namesRight(text: string, { rule, verb }: Right, namespace: string): boolean {
   const names = rule.resources.map((name) => name.replaceAll('/', '\\/')).join('|');
   const refused = new RegExp(
@@ -48,7 +48,7 @@ describe('without the right to', skipFor(NOT_OUR_CLUSTER), async () => {
   await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
   await run(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
 
-  /** Has the operator do everything that it does, again and again, whatever comes of it. */
+  /** Makes the operator do everything that it does, once per round; it may fail. */
   async function provoke(namespace: string, round: number): Promise<void> {
     const even = round % 2 === 0;
     const domain = { domain: `${namespace}.example.com`, dns: { publish: round % 4 < 2 } };
@@ -93,7 +93,7 @@ describe('without the right to', skipFor(NOT_OUR_CLUSTER), async () => {
       leaderElect: true,
       leaseMs: 6_000,
     });
-    // Without some rights it never ends its start.
+    // Without some rights, the start never finishes.
     void operator.start().catch(() => undefined);
     const isNamed = async () => {
       const objects = await run(['-n', namespace, 'get', 'tunnels', '-o', 'json']);

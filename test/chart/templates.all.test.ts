@@ -1,4 +1,4 @@
-/** What the chart renders, over a matrix of values: helm accepts it, and so does the API server. */
+/** Helm and the API server accept what the chart renders, over a matrix of values. */
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { createNamespace, kubectl } from '../harness.ts';
 import { CHART, DATABASE, helm, named, type Rendered, render } from './helm.ts';
 import { MATRIX } from './matrix.ts';
 
-/** Of other projects, whose CustomResourceDefinitions the cluster of the tests lacks. */
+/** Kinds of other projects, whose CustomResourceDefinitions the test cluster lacks. */
 const FOREIGN = ['Cluster', 'HTTPRoute', 'PrometheusRule', 'ServiceMonitor'];
 
 const template = z.object({
@@ -30,18 +30,18 @@ describe.each(Object.entries(MATRIX))('with %s', (_, values) => {
     expect(await helm(['lint', '--strict', CHART], values)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('the API server takes every object, without a warning', async () => {
+  test('the API server accepts every object without a warning', async () => {
     const objects = await render(values, { namespace });
     const known = objects.filter(({ kind }) => !FOREIGN.includes(kind) && kind !== 'CustomResourceDefinition');
     const list = (items: readonly Rendered[]) => ({ input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
-    // Pods are not taken without their account.
+    // Pods are rejected without their service account.
     expect(await kubectl(['apply', '-f', '-'], list(named(known, 'ServiceAccount')))).toMatchObject({ code: 0 });
     const dryRun = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict', '-f', '-'];
     expect(await kubectl(dryRun, list(known))).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
-test('the objects of other projects are made where they are asked for', async () => {
+test('objects of other projects are rendered if they are enabled', async () => {
   const objects = await render(MATRIX.everything ?? {});
   const cluster = await render(MATRIX.CloudNativePG ?? {});
   expect(named(cluster, 'Cluster')).toMatchObject([
@@ -59,7 +59,7 @@ test('the objects of other projects are made where they are asked for', async ()
   const spec = { bootstrap: { recovery }, storage: { resizeInUseVolumes: false } };
   const recovered = await render({ database: { cloudNativePG: { enabled: true, spec } } });
   const storage = { size: '1Gi', resizeInUseVolumes: false };
-  // One way to begin is all that is allowed.
+  // A Cluster may have only one bootstrap method.
   expect(named(recovered, 'Cluster')[0]?.spec).toEqual({ instances: 3, storage, postgresql, bootstrap: { recovery } });
   expect(named(objects, 'HTTPRoute')).toMatchObject([
     { spec: { parentRefs: [{ name: 'gateway' }], rules: [{ backendRefs: [{ name: 'it-other-api', port: 8080 }] }] } },
@@ -72,13 +72,13 @@ test('the objects of other projects are made where they are asked for', async ()
   expect(runbooks).toEqual(explained);
 });
 
-describe('is refused with the reason:', () => {
+describe('the chart refuses, with a reason:', () => {
   test.each<[string, object, RegExp]>([
     ['no database', {}, /The API needs a database: set exactly one of/],
     ['two databases', { database: { ...DATABASE.database, bundled: { enabled: true } } }, /exactly one of/],
     ['neither an API nor its URL', { api: { enabled: false } }, /the operator needs operator\.apiUrl/],
     [
-      'nobody to delete the objects',
+      'no operator to delete the objects',
       { ...DATABASE, operator: { enabled: false }, crds: { keep: false } },
       /crds\.keep/,
     ],
@@ -89,15 +89,15 @@ describe('is refused with the reason:', () => {
       /operator\.serviceAccount\.create=false needs operator\.serviceAccount\.name/,
     ],
     ['a misspelt value', { ...DATABASE, watchNamespace: ['a'] }, /additional properties 'watchNamespace' not allowed/],
-    ['another type', { ...DATABASE, watchNamespaces: 'a' }, /got string, want array/],
-    ['a URL of something else', { database: { url: 'mysql://x' } }, /does not match pattern/],
+    ['a value of the wrong type', { ...DATABASE, watchNamespaces: 'a' }, /got string, want array/],
+    ['a URL of another database system', { database: { url: 'mysql://x' } }, /does not match pattern/],
   ])('%s', async (_, values, reason) => {
     const { code, stderr } = await helm(['template', 'it', CHART], values);
     expect(stderr).toMatch(reason);
     expect(code).not.toBe(0);
   });
 
-  test('a Kubernetes whose CEL lacks isIP and isCIDR in what is stored', async () => {
+  test('a Kubernetes whose CEL lacks isIP and isCIDR in stored expressions', async () => {
     const on = (version: string) => helm(['template', 'it', CHART, '--kube-version', version], DATABASE);
     expect(await on('1.30.9')).toMatchObject({
       code: 1,
@@ -107,7 +107,7 @@ describe('is refused with the reason:', () => {
   });
 });
 
-test('another chart may depend on this one, on a condition, and share global values with it', async () => {
+test('another chart may depend on this one, with a condition, and share global values with it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-umbrella-'));
   try {
     const dependency = { name: 'tunnel-operator', version: '0.1.0', condition: 'tunnel-operator.enabled' };
@@ -141,28 +141,28 @@ test('the CustomResourceDefinitions are those of crds/, which other tests apply'
   expect(going.filter(({ metadata }) => 'helm.sh/resource-policy' in metadata.annotations)).toEqual([]);
 });
 
-test('a watch of some namespaces needs no right in the whole cluster', async () => {
+test('watching only some namespaces needs no cluster-wide right', async () => {
   const objects = await render({ ...DATABASE, watchNamespaces: ['a', 'b'], rbac: { aggregateClusterRoles: false } });
   expect(objects.filter(({ kind }) => kind.startsWith('ClusterRole'))).toEqual([]);
   const roles = named(objects, 'Role').filter(({ metadata }) => metadata.name.endsWith('-it-tunnel-operator-operator'));
   expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['a', 'b']);
 });
 
-test('editors of a namespace may make everything but what gives them the rights of the operator', async () => {
+test("editors of a namespace may edit every kind but API keys, which could grant the operator's rights", async () => {
   const objects = await render(DATABASE, { only: ['user-roles.yaml'] });
   const edit = objects.find(({ metadata }) => metadata.name.endsWith('-edit'));
   const plurals = allKinds.map(({ plural }) => plural).filter((plural) => plural !== 'apikeys');
   expect(edit).toMatchObject({ rules: [{ resources: plurals }] });
 });
 
-test('the bundled database has its data in a folder of its own in the volume, whatever its version', async () => {
+test('the bundled database of any version keeps its data in a subfolder of the volume', async () => {
   const objects = await render({ database: { bundled: { enabled: true, image: 'postgres:17' } } });
   const database = JSON.stringify(named(objects, 'StatefulSet')[0]?.spec);
   expect(database).toContain('"PGDATA","value":"/var/lib/postgresql/pgdata"');
   expect(database).toContain('"mountPath":"/var/lib/postgresql"');
 });
 
-test('a Cluster has every commit on a standby before it is acknowledged, unless its spec says otherwise', async () => {
+test('a Cluster acknowledges a commit only once a standby has it, unless its spec says otherwise', async () => {
   const settings = async (spec: object) => {
     const [cluster] = named(await render({ database: { cloudNativePG: { enabled: true, spec } } }), 'Cluster');
     return z.object({ postgresql: z.looseObject({ synchronous: z.unknown().optional() }) }).parse(cluster?.spec)
@@ -170,7 +170,7 @@ test('a Cluster has every commit on a standby before it is acknowledged, unless 
   };
   const synchronous = { method: 'any', number: 1, dataDurability: 'required' };
   expect(await settings({})).toMatchObject({ synchronous });
-  // Or everything stops with the only standby.
+  // Otherwise, writes would stop with the only standby.
   const preferred = { synchronous: { ...synchronous, dataDurability: 'preferred' } };
   expect(await settings({ instances: 2 })).toMatchObject(preferred);
   const own = { method: 'first', number: 2 };
@@ -179,7 +179,7 @@ test('a Cluster has every commit on a standby before it is acknowledged, unless 
     expect(await settings(spec)).not.toHaveProperty('synchronous');
 });
 
-test('a database of the chart has as many connections as all replicas of the API may open', async () => {
+test("the chart's database allows as many connections as all replicas of the API may open", async () => {
   const autoscaling = { enabled: true };
   const pool = [{ name: 'DATABASE_POOL_SIZE', value: '50' }];
   const parameters = { max_connections: '400' };
@@ -199,12 +199,12 @@ test('a database of the chart has as many connections as all replicas of the API
   }
 });
 
-describe('with the longest name, objects and labels have names that Kubernetes accepts, with', () => {
-  /** Longer ones make no Pods; all others may have 253 characters. */
+describe('Kubernetes accepts the names and labels of a release with the longest name and', () => {
+  /** With longer names, no Pods are created; objects of other kinds may have 253 characters. */
   const LIMITS: Record<string, number> = { Service: 63, Job: 63, StatefulSet: 52, Cluster: 50 };
   const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
   const LABEL = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-  // Wherever it is cut, one of the two leaves a hyphen at the end.
+  // Wherever the names are cut, one of the two ends in a hyphen.
   const longest = [`${'a-'.repeat(26)}a`, `a${'b-'.repeat(26)}`.replace(/-$/, 'b')];
 
   test.each(['the bundled database', 'CloudNativePG', 'everything'])('%s', async (which) => {

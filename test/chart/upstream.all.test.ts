@@ -1,4 +1,4 @@
-/** What the chart and the operator make of the kinds of other projects meets the schemas that these publish. */
+/** Objects of other projects' kinds, from the chart and the operator, match the schemas that those projects publish. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -15,13 +15,13 @@ import { MATRIX } from './matrix.ts';
 interface Upstream {
   /** Go module and version. */
   readonly module: string;
-  /** As in a go.sum: of all files of the module. */
+  /** The checksum of the module's files, as in a go.sum. */
   readonly sum: string;
-  /** Within the module, a definition each. */
+  /** Paths in the module, each of one definition. */
   readonly files: readonly string[];
 }
 
-/** The newest that need no newer Go than Kubernetes does. */
+/** The newest versions that need no newer Go than Kubernetes does. */
 const UPSTREAM: readonly Upstream[] = [
   {
     module: 'sigs.k8s.io/gateway-api@v1.5.0',
@@ -50,8 +50,8 @@ const UPSTREAM: readonly Upstream[] = [
 const downloaded = z.object({ Dir: z.string(), Sum: z.string() });
 
 /**
- * The files, all of them.
- * @throws Error when Go or a module cannot be had, or a module is not the one that is expected
+ * Downloads the modules and returns the paths of all files.
+ * @throws Error when Go or a module is unavailable, or a module has another checksum
  */
 async function upstreamCrds(): Promise<string[]> {
   const files: string[] = [];
@@ -80,7 +80,7 @@ describe(
       expect(await kubectl(['apply', '--server-side', ...files])).toMatchObject({ code: 0 });
       const established = ['wait', '--for=condition=Established', '--timeout=60s', ...files];
       expect(await kubectl(established)).toMatchObject({ code: 0 });
-      // The server begins to serve a kind a moment after it has said that it does.
+      // The server serves a kind only a moment after it has reported it as established.
       const { stdout } = await kubectl(['get', '-o', 'name', ...files]);
       const kinds = stdout
         .trim()
@@ -101,7 +101,7 @@ describe(
         }),
       ).resolves.toMatchObject({ code: 0, stderr: '' });
 
-    test('are as these projects want them in what the chart renders', async () => {
+    test('match their schemas in what the chart renders', async () => {
       const recovery = { source: 'tunnels', database: 'tunnel_operator', owner: 'tunnel_operator' };
       const restored = { database: { cloudNativePG: { enabled: true, spec: { bootstrap: { recovery } } } } };
       const values = [...Object.values(MATRIX), restored];
@@ -112,7 +112,7 @@ describe(
       for (const object of foreign) await accepts([object]);
     });
 
-    test('are so in what the operator writes', async () => {
+    test('match their schemas in what the operator writes', async () => {
       const { group, version } = DNS_ENDPOINTS;
       const spec = endpointSpec([{ name: '*.shop.example.com', type: 'CNAME', target: 'a1.tunnels.example.com' }]);
       const metadata = { name: 'shop', namespace: 'default' };

@@ -1,4 +1,4 @@
-/** Connections that break off, hang or carry what is no answer: what the caller gets, and what is never quoted. */
+/** Connections that break off, hang or carry no valid answer: what the caller gets, and what is never quoted. */
 import { type AddressInfo, createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { ApiUnreachableError } from '../../src/client/errors.ts';
 import { createTransport } from '../../src/client/transport.ts';
 import { atEnd } from '../end-of-file.ts';
 
-/** A server of these bytes, which then closes the connection unless it is to hang. */
+/** A server that sends these bytes, and then closes the connection or hangs. */
 async function answering(bytes: string, { hanging = false } = {}): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {}).once('data', () => (hanging ? socket.write(bytes) : socket.end(bytes)));
@@ -24,7 +24,7 @@ test.each<[string, string, boolean]>([
   ['breaks off', BROKEN, false],
   ['hangs', BROKEN, true],
   ['is not the API’s', HTML, false],
-])('an answer that %s does not count as one, and its trace has failed', async (_, bytes, hanging) => {
+])('an answer that %s counts as none, and its trace as failed', async (_, bytes, hanging) => {
   const told: unknown[] = [];
   const made = createTransport({
     baseUrl: await answering(bytes, { hanging }),
@@ -40,7 +40,7 @@ test.each<[string, string, boolean]>([
   expect(told).toEqual([undefined, expect.stringMatching(/Error$/)]);
 });
 
-test('an answer without end is given up', async () => {
+test('the client gives up on an endless answer', async () => {
   const part = `${(65 * 1024 * 1024).toString(16)}\r\n${'a'.repeat(65 * 1024 * 1024)}`;
   const baseUrl = await answering(`${HEADERS}transfer-encoding: chunked\r\n\r\n${part}`, { hanging: true });
   const made = createTransport({ baseUrl, apiKey: 'k', retries: 0 });
@@ -48,7 +48,7 @@ test('an answer without end is given up', async () => {
   await expect(made.send({ method: 'GET', path: '/a' })).rejects.toThrow('GET /a: Response content exceeded max size');
 });
 
-test('what cannot be read as HTTP is not quoted', async () => {
+test('an answer that is not HTTP is not quoted in the error', async () => {
   const made = createTransport({ baseUrl: await answering('a-token, and no HTTP'), apiKey: 'k', retries: 0 });
   atEnd(() => made.destroy());
   const error = await made.send({ method: 'GET', path: '/a' }).catch((thrown: unknown) => thrown);

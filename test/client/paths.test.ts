@@ -3,16 +3,16 @@ import { type Client, createClient, isNotFound } from '../../src/client/client.t
 
 const OTHER = 'x_01k9zq3v5hf8svx2r4c6y7n0wd';
 
-/** Every call that has an id in its path, in each place of it. */
+/** Every call that has an id in its path, for each position of an id. */
 const calls: Record<string, (client: Client, id: string) => Promise<unknown>> = {
   get: ({ credentials }, id) => credentials.get(id),
   update: ({ credentials }, id) => credentials.update(id, {}),
   delete: ({ credentials }, id) => credentials.delete(id),
-  'nested in a resource': ({ httpsEdgeRoutes }, id) => httpsEdgeRoutes(id).get(OTHER),
-  'of what is nested': ({ httpsEdgeRoutes }, id) => httpsEdgeRoutes(OTHER).get(id),
-  'list what is nested': async ({ httpsEdgeRoutes }, id) => Array.fromAsync(httpsEdgeRoutes(id).list()),
-  'a module of what is nested': (client, id) => client.httpsEdgeRouteModules(OTHER, id).oidc.get(),
-  'a module of what is nested in it': (client, id) => client.httpsEdgeRouteModules(id, OTHER).oidc.get(),
+  'the parent of a nested resource': ({ httpsEdgeRoutes }, id) => httpsEdgeRoutes(id).get(OTHER),
+  'a nested resource': ({ httpsEdgeRoutes }, id) => httpsEdgeRoutes(OTHER).get(id),
+  'the parent of a list': async ({ httpsEdgeRoutes }, id) => Array.fromAsync(httpsEdgeRoutes(id).list()),
+  'a nested resource with a module': (client, id) => client.httpsEdgeRouteModules(OTHER, id).oidc.get(),
+  'the parent of a nested resource with a module': (client, id) => client.httpsEdgeRouteModules(id, OTHER).oidc.get(),
   'a module': (client, id) => client.tlsEdgeModules(id).backend.get(),
   'the sources of a subscription': (client, id) => client.eventSources(id).list(),
   'a source of a subscription': (client, id) => client.eventSources(OTHER).delete(id),
@@ -23,7 +23,7 @@ const calls: Record<string, (client: Client, id: string) => Promise<unknown>> = 
 };
 
 test.each(Object.keys(calls))(
-  'an id that would lead to another path is not found, and never sent: %s',
+  'an id that would lead to another path counts as not found, and is never sent: %s',
   async (name) => {
     let attempts = 0;
     const client = createClient({

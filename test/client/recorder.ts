@@ -1,4 +1,4 @@
-/** A server that answers as it is told and keeps what it was sent: what the client does on the wire, seen from outside. */
+/** A server that gives prepared answers and records the requests: shows what the client does on the wire. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ export interface Sent {
   method: string | undefined;
   url: string | undefined;
   headers: IncomingHttpHeaders;
-  /** Undefined for none. */
+  /** Undefined if there was none. */
   body: unknown;
 }
 

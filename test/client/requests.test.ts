@@ -6,7 +6,7 @@ import { idempotencyDigest } from '../../src/resources/definition/idempotency.ts
 import { atEnd } from '../end-of-file.ts';
 import { type Answer, record } from './recorder.ts';
 
-/** Of no family, so every call that reads a body fails once it has sent its request. */
+/** A body of no family: every call that reads a body fails once it has sent its request. */
 const NOTHING: Answer = { status: 200, body: {} };
 const ifMatch = '"7"';
 const idempotencyKey = 'key-1';
@@ -89,7 +89,7 @@ test.each<[headers: Record<string, string>, ...Case]>([
   ...reads.map((each): [Record<string, string>, ...Case] => [{}, ...each]),
   ...creates.map((each): [Record<string, string>, ...Case] => [CREATE, ...each]),
   ...changes.map((each): [Record<string, string>, ...Case] => [CHANGE, ...each]),
-])('with %o: %s', async (headers, sent, call, body) => {
+])('the client sends %o with %s', async (headers, sent, call, body) => {
   const server = await record(NOTHING);
   const client = createClient({ baseUrl: `${server.url}/base//`, apiKey: 'the-key', retries: 0 });
   atEnd(() => client.close());
@@ -103,7 +103,7 @@ test.each<[headers: Record<string, string>, ...Case]>([
   expect(rest).toEqual({ ...COMMON, ...headers, ...type });
 });
 
-test('every call can be given up', async () => {
+test('every call can be aborted', async () => {
   const server = await record(null);
   const client = createClient({ baseUrl: server.url, apiKey: 'k' });
   atEnd(() => client.destroy());
@@ -171,7 +171,7 @@ test('a list is read page by page, and its ETag is not that of its items', async
   expect(server.sent.map(({ url }) => url)).toEqual(['/ip_policies', `/ip_policies?before_id=${b}`]);
 });
 
-test('the address of the next page may be relative; one that leads nowhere ends no list', async () => {
+test('the URI of the next page may be relative, but must lead to another page', async () => {
   const id = newId('ipp');
   const server = await record(page([id], `/ip_policies?before_id=${id}`), page([], '/ip_policies'), page([], id));
   const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0 });
@@ -187,7 +187,7 @@ test('the address of the next page may be relative; one that leads nowhere ends 
 test.each([
   [{}, /the body's id: /],
   [[], /the body's form: /],
-])('a body of another form is named by what is wrong with it: %o', async (body, said) => {
+])('the error for a malformed body names what is wrong with it: %o', async (body, said) => {
   const server = await record({ status: 200, body });
   const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0 });
   atEnd(() => client.close());

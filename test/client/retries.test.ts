@@ -7,7 +7,7 @@ import { atEnd } from '../end-of-file.ts';
 const api = await startTestApi();
 const upstream = new URL(await api.app.listen({ host: '127.0.0.1', port: 0 }));
 
-/** How many of the next answers are lost on the way: the requests have arrived. */
+/** How many of the next answers are lost on the way, after their requests have arrived. */
 let losing = 0;
 const relay = createRelay((client) => {
   const server = connect(Number(upstream.port), upstream.hostname);
@@ -32,7 +32,7 @@ const client = createClient({
 });
 atEnd(() => client.close());
 
-/** A call whose first answer is lost, and how many attempts it made. */
+/** Makes a call whose first answer is lost; returns the result and the number of attempts. */
 async function losingOne<T>(call: () => Promise<T>) {
   attempts = 0;
   losing = 1;
@@ -42,7 +42,7 @@ async function losingOne<T>(call: () => Promise<T>) {
 }
 
 describe('after a lost answer', () => {
-  test('a create with an idempotency key is repeated, and there is one', async () => {
+  test('a create with an idempotency key is retried, and creates one resource', async () => {
     const create = () => client.ipPolicies.create({ description: 'once' }, { idempotencyKey: 'retries' });
     expect(await losingOne(create)).toMatchObject({ result: { description: 'once' }, attempts: 2 });
     expect(await api.rows("select 1 from ip_policies where description = 'once'")).toHaveLength(1);
@@ -50,7 +50,7 @@ describe('after a lost answer', () => {
 });
 
 describe('an ETag', () => {
-  test('comes with what a call answered, and protects a change', async () => {
+  test('comes with the result of a call, and protects a change', async () => {
     const made = await client.ipPolicies.create({});
     const changed = await client.ipPolicies.update(made.id, { description: 'a' }, { ifMatch: etagOf(made) });
     expect([etagOf(made), etagOf(changed)]).toEqual(['"1"', '"2"']);
@@ -60,7 +60,7 @@ describe('an ETag', () => {
     await expect(late).rejects.toMatchObject({ code: 'PRECONDITION_FAILED' });
   });
 
-  test('comes with modules, too, and not with copies', async () => {
+  test('comes with modules as well, but not with copies', async () => {
     const edge = await client.tlsEdges.create({});
     const { id } = await client.ipPolicies.create({});
     const put = await client.tlsEdgeModules(edge.id).ipRestriction.put({ ip_policy_ids: [id] });

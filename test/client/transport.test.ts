@@ -32,21 +32,21 @@ describe('an answer', () => {
       { status: 201, replayed: true },
     ],
     ['a delete', 'DELETE', GONE, { status: 204, body: undefined }],
-  ])('of %s is what the caller gets', async (_, method, answer, expected) => {
+  ])('reaches the caller: %s', async (_, method, answer, expected) => {
     const { send } = await transport([answer]);
     expect(await send({ method, path: '/a' })).toMatchObject(expected);
   });
 
   test.each<[string, ApiRequest['method'], Answer, string]>([
     ['a delete with a body', 'DELETE', OK, '200 with application/json'],
-    ['a read without one', 'GET', GONE, '204 without a body'],
+    ['a read without a body', 'GET', GONE, '204 without a body'],
     ['a page', 'GET', PAGE, '502 with text/html'],
     ['a redirect', 'GET', { status: 300, body: {} }, '300 with application/json'],
     ['an error of ours with a wrong status', 'GET', { ...MISSING, status: 302 }, '302 with application/json'],
     ['an error of another form', 'GET', { status: 400, body: { error: 'x' } }, '400 with application/json'],
     ['an error of ours under another status', 'GET', { ...MISSING, status: 503 }, '503 with application/json'],
     ['an error of a code that has another status', 'GET', errorOf('NOT_FOUND', 503), '503 with application/json'],
-  ])('of the wrong form is nobody’s: %s', async (_, method, answer, said) => {
+  ])('of the wrong form does not count as the API’s: %s', async (_, method, answer, said) => {
     const { send } = await transport([answer], { retries: 0 });
     const error = await send({ method, path: '/a' }).catch((thrown: unknown) => thrown);
     expect(inspect(error)).not.toContain('no JSON of ours');
@@ -64,7 +64,7 @@ describe('an answer', () => {
     ['RATE_LIMITED', 429, true],
     ['INTERNAL_ERROR', 500, true],
     ['UNAVAILABLE', 503, true],
-  ])('of %s with %i is that error; asking again may help: %s', async (code, status, transient) => {
+  ])('of %s with %i becomes that error; transient: %s', async (code, status, transient) => {
     const { send } = await transport([errorOf(code, status, { 'retry-after': '2' })], { retries: 0 });
     const error = await send(get).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
@@ -81,25 +81,25 @@ describe('an answer', () => {
 const id = { idempotencyKey: 'a' };
 const at = { ifMatch: '"1"' };
 
-describe.concurrent('what is tried again', () => {
+describe.concurrent('the client retries', () => {
   test.each<[string, Partial<ApiRequest>, [Answer, ...Answer[]], number, unknown]>([
     ['a read', {}, [BUSY, OK], 2, 200],
     ['at most twice', {}, [BUSY], 3, 'UNAVAILABLE'],
-    ['after an answer of somebody else', {}, [PAGE, OK], 2, 200],
+    ['after an answer that is not the API’s', {}, [PAGE, OK], 2, 200],
     ['a change', { method: 'PATCH' }, [BUSY, OK], 2, 200],
-    ['no change at an ETag', { method: 'PATCH', ...at }, [BUSY, OK], 1, 'UNAVAILABLE'],
+    ['no change with If-Match', { method: 'PATCH', ...at }, [BUSY, OK], 1, 'UNAVAILABLE'],
     ['no create', { method: 'POST' }, [BUSY, OK], 1, 'UNAVAILABLE'],
     ['a create with a key', { method: 'POST', ...id }, [BUSY, OK], 2, 200],
-    ['nothing that is wrong', {}, [errorOf('CONFLICT', 409), OK], 1, 'CONFLICT'],
-    ['whatever was refused before it began', { method: 'POST' }, [LIMITED, OK], 2, 200],
-    ['a refused change at an ETag', { method: 'PATCH', ...at }, [LIMITED, OK], 2, 200],
-    ['a change, of which a repetition tells nothing', { method: 'PATCH' }, [BUSY, MISSING], 2, undefined],
+    ['no request that the API refuses for good', {}, [errorOf('CONFLICT', 409), OK], 1, 'CONFLICT'],
+    ['any request that was refused before it began', { method: 'POST' }, [LIMITED, OK], 2, 200],
+    ['a refused change with If-Match', { method: 'PATCH', ...at }, [LIMITED, OK], 2, 200],
+    ['a change, whose outcome a later 404 leaves unknown', { method: 'PATCH' }, [BUSY, MISSING], 2, undefined],
     ['a change that was refused at first', { method: 'PATCH' }, [LIMITED, MISSING], 2, 'NOT_FOUND'],
-    ['a delete, which is done if it finds nothing', { method: 'DELETE' }, [BUSY, MISSING], 2, 204],
-    ['a delete that found nothing at first', { method: 'DELETE' }, [MISSING], 1, 'NOT_FOUND'],
+    ['a delete, which has succeeded if it then finds nothing', { method: 'DELETE' }, [BUSY, MISSING], 2, 204],
+    ['no delete that finds nothing at first', { method: 'DELETE' }, [MISSING], 1, 'NOT_FOUND'],
     ['a delete that was refused, and then finds nothing', { method: 'DELETE' }, [LIMITED, MISSING], 2, 'NOT_FOUND'],
     ['a delete that may have begun before it was refused', { method: 'DELETE' }, [BUSY, LIMITED, MISSING], 3, 204],
-    ['a read that finds nothing', {}, [BUSY, MISSING], 2, 'NOT_FOUND'],
+    ['a read, which then finds nothing', {}, [BUSY, MISSING], 2, 'NOT_FOUND'],
   ])('%s', async (_, call, answers, attempts, outcome) => {
     const { server, send } = await transport(answers);
     const result = await send({ ...get, ...call }).catch((error: unknown) => error);
@@ -109,14 +109,14 @@ describe.concurrent('what is tried again', () => {
     expect(server.sent).toHaveLength(attempts);
   });
 
-  test('nothing for which the API asks to wait longer than the caller would', async () => {
+  test('no request for which the API asks for a longer wait than the caller allows', async () => {
     const wait = (seconds: number) => errorOf('UNAVAILABLE', 503, { 'retry-after': String(seconds) });
     const { server, send } = await transport([wait(1), wait(2), OK], { longestWaitMs: 1000, retries: 5 });
     await expect(send(get)).rejects.toMatchObject({ retryAfterMs: 2000 });
     expect(server.sent).toHaveLength(2);
   });
 
-  test('what the API names no wait for, also where the caller waits for nothing longer', async () => {
+  test('a request for which the API asks for no wait, even if the caller allows none', async () => {
     const { server, send } = await transport([BUSY, OK], { longestWaitMs: 0 });
     expect(await send(get)).toMatchObject({ status: 200 });
     expect(server.sent).toHaveLength(2);
@@ -124,7 +124,7 @@ describe.concurrent('what is tried again', () => {
 
   const LATER = errorOf('UNAVAILABLE', 503, { 'retry-after': '20' });
 
-  test('nothing once the caller has given up, also between two attempts', async () => {
+  test('nothing once the caller has aborted, even between two attempts', async () => {
     const giveUp = new AbortController();
     const reason = new Error('enough');
     const { server, send } = await transport([LATER, OK], { onAttempt: () => giveUp.abort(reason) });
@@ -132,14 +132,14 @@ describe.concurrent('what is tried again', () => {
     expect(server.sent).toHaveLength(1);
   });
 
-  test('nothing once the client is destroyed, also between two attempts', async () => {
+  test('nothing once the client is destroyed, even between two attempts', async () => {
     const { server, send, destroy } = await transport([LATER, OK], { onAttempt: () => void destroy() });
     await expect(send(get)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(server.sent).toHaveLength(1);
   });
 });
 
-test('every attempt is admitted and told of', async () => {
+test('every attempt is admitted and reported', async () => {
   const started = performance.now();
   const told: unknown[] = [];
   const { send } = await transport([BUSY, OK], {
@@ -168,11 +168,11 @@ describe('without an answer', () => {
       status: undefined,
       cause: expect.objectContaining({ name: 'TimeoutError' }),
     });
-    // As long as it was waited for, in seconds.
+    // The time it waited, in seconds.
     expect(told).toEqual([expect.toSatisfy((value: number) => value > 0.04)]);
   });
 
-  test('since nobody listens, the reason says so, and the attempt has no status', async () => {
+  test('because nothing listens, the reason says so, and the attempt has no status', async () => {
     const told: unknown[] = [];
     const made = createTransport({
       baseUrl: 'http://127.0.0.1:1',
@@ -185,7 +185,7 @@ describe('without an answer', () => {
     expect(told).toEqual([undefined]);
   });
 
-  test('because the caller has given up, that is what it is told', async () => {
+  test('because the caller has aborted, the caller gets its own reason', async () => {
     const { send } = await transport([null]);
     const signal = AbortSignal.timeout(50);
     await expect(send({ ...get, signal })).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -203,7 +203,7 @@ describe('without an answer', () => {
 test.each<[string, Partial<ApiRequest>, string | RegExp]>([
   ['a header with a line break', { idempotencyKey: 'a\nb' }, 'GET /a: idempotency-key must be text that a header can'],
   ['a body that is not JSON', { body: { a: 1n } }, /BigInt/],
-])('what no request can carry is not sent: %s', async (_, call, said) => {
+])('a request is not sent if it has %s', async (_, call, said) => {
   const { server, send } = await transport([OK]);
   await expect(send({ ...get, ...call })).rejects.toThrow(expect.objectContaining({ name: 'TypeError' }));
   await expect(send({ ...get, ...call })).rejects.toThrow(said);
@@ -219,7 +219,7 @@ test.each<[Partial<TransportOptions>, string]>([
   [{ timeoutMs: Number.NaN }, 'timeoutMs: '],
   [{ longestWaitMs: -1 }, 'longestWaitMs: '],
   [{ retries: 1.5 }, 'retries: '],
-])('an option that cannot work is refused at once: %o', (options, said) => {
+])('an invalid option is refused at once: %o', (options, said) => {
   const make = () => createTransport({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k', ...options });
   expect(make).toThrow(said);
   expect(make).not.toThrow('secret');

@@ -1,4 +1,4 @@
-/** Bodies that differ from a good one in one thing, which makes them bad. */
+/** Good request bodies with one change that makes them bad. */
 
 export interface BadBody {
   readonly what: string;
@@ -59,7 +59,7 @@ export function badBodies(good: unknown, limit: number): BadBody[] {
   ];
 }
 
-/** Nothing that takes a text takes these, nor another type. */
+/** Values that no text field accepts; for other fields, a value of another type. */
 function badValues(value: Json): [string, Json][] {
   if (typeof value !== 'string') return [['another type', typeof value === 'object' ? 'text' : {}]];
   return [
@@ -73,11 +73,11 @@ interface Place {
   /** JSON pointer. */
   place: string;
   value: Json;
-  /** The whole with another value in this place. */
+  /** Returns the whole with another value in this place. */
   with(other: Json): Json;
 }
 
-/** Every member, at every depth, but the whole itself. */
+/** Every member at every depth, without the whole itself. */
 function places(whole: Json, at = ''): Place[] {
   if (whole === null || typeof whole !== 'object') return [];
   return Object.entries(whole as Record<string, Json>).flatMap(([name, value]) => {
@@ -94,7 +94,7 @@ const BAD_IN_KEYS: [string, string][] = [
   ['half of a surrogate pair', '\ud800'],
 ];
 
-/** The whole with one of these in the first key of each map inside. */
+/** Copies of the whole with one of `BAD_IN_KEYS` in the first key of each map inside. */
 function keys(whole: Json): { what: string; place: string; body: Json }[] {
   return places(whole).flatMap(({ place, value, with: put }) => {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return [];

@@ -1,4 +1,4 @@
-/** What no client should send, to every operation: a clear 4xx, and nothing of it is stored. */
+/** Sends bad input to every operation: the answer is a clear 4xx, and nothing is stored. */
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Step } from '../../dev/conformance/row.ts';
@@ -19,7 +19,7 @@ const { api } = world;
 const { admin } = api;
 const contract = readContract(document);
 
-/** The request that would succeed, with what it refers to made. */
+/** A request that would succeed; what it refers to has been created. */
 async function ready(operation: Documented): Promise<Step> {
   const row = richest(operation, contract, SECTIONS);
   return fill(row.ask, await prepare(row, world.callers, world.values()));
@@ -31,11 +31,11 @@ const tables = (await api.rows("select tablename from pg_tables where schemaname
 const everything = tables
   .map((name) => `select '${name}' as name, count(*), sum(hashtextextended(t::text, 0)) as hash from ${name} t`)
   .join(' union all ');
-/** What the database has: any change of any row changes it. */
+/** A digest of every table: any change of any row changes it. */
 const stored = () => api.rows(everything);
 
 describe.each(contract.operations.filter(({ takes }) => takes))('$name', (operation) => {
-  test('refuses bodies that are not what it takes, and says where', async () => {
+  test('refuses invalid bodies, and says where they are wrong', async () => {
     const { method, path, body } = await ready(operation);
     const before = await stored();
     for (const { what, text, status, contentType = 'application/json', place } of badBodies(body, BODY_LIMIT)) {
@@ -54,7 +54,7 @@ describe.each(contract.operations.filter(({ takes }) => takes))('$name', (operat
 const inPath = contract.operations.filter(({ name }) => name.includes('{'));
 
 describe.each(inPath)('$name', (operation) => {
-  test('answers 404 for ids that are none', async () => {
+  test('answers 400 or 404 for invalid ids', async () => {
     const step = await ready(operation);
     const before = await stored();
     for (const [index, segment] of operation.name.split(' ')[1]?.split('/').entries() ?? []) {
@@ -86,7 +86,7 @@ const badSegments = (good: string) => [
 ];
 
 describe.each(contract.operations.filter(({ query }) => query.includes('before_id')))('$name', (operation) => {
-  test('refuses cursors and limits that are none, by name', async () => {
+  test('refuses invalid cursors and limits, and names the parameter', async () => {
     const { path } = await ready(operation);
     const list = path.split('?', 1)[0];
     const cursors = ['nonsense', newId('zz'), '%00', "'", '%0d%0aX-Evil:%201', 'x'.repeat(5_000)];
@@ -117,7 +117,7 @@ describe('a header', () => {
     return new Promise((done, failed) => {
       let answer = '';
       const socket = connect(Number(address.port), address.hostname);
-      // Stays open: the server does not answer a client that has ended its connection.
+      // Keep the connection open: the server does not answer a client that has ended it.
       socket.write(Buffer.from(`${head}content-length: 2\r\n${line}\r\n\r\n{}`, 'latin1'));
       socket.setEncoding('latin1').on('data', (chunk) => {
         answer += chunk;
@@ -130,7 +130,7 @@ describe('a header', () => {
   const values = ['a\rX-Evil: 1', 'a\nX-Evil: 1', 'a\0b', 'a\x01b', 'a\x7fb'];
 
   test.each(names.flatMap((name) => values.map((value) => [name, value] as const)))(
-    '%s with %j opens no way into the answer',
+    '%s with %j cannot inject anything into the response',
     async (name, value) => {
       const before = await stored();
       const answer = await exchange(`${name}: ${value}`);
@@ -142,7 +142,7 @@ describe('a header', () => {
     },
   );
 
-  test('that is echoed is echoed only if it is harmless', async () => {
+  test('is echoed only if it is harmless', async () => {
     for (const value of ['<script>', 'ü', 'a b', 'x'.repeat(129), '"; rm']) {
       const [head] = (await exchange(`X-Request-Id: ${value}`)).split('\r\n\r\n');
       expect(head).toMatch(/^HTTP\/1.1 \d{3} /);

@@ -9,7 +9,7 @@ import { document } from '../api/openapi/openapi-check.ts';
 import { atEnd } from '../end-of-file.ts';
 import { readContract } from './coverage.ts';
 
-/** Every function of an object, and of the objects that a function without calls of its own makes. */
+/** Every function of an object, and of the objects in it. */
 function* calls(node: object): Generator<(...args: unknown[]) => unknown> {
   for (const member of Object.values(node)) {
     if (typeof member === 'function') yield member;
@@ -39,7 +39,7 @@ test('the client has a call for every operation', async () => {
   const ignoreRefusal = (error: unknown) => {
     if (!(error instanceof ApiError)) throw error;
   };
-  /** With a body as the second argument or, for what lives in a resource, with an id. */
+  /** Calls it with a body as the second argument or, for nested resources, with an id. */
   function resultOf(call: (...args: unknown[]) => unknown): object {
     try {
       return call(id, {}) as object;

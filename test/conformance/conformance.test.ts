@@ -1,4 +1,4 @@
-/** Plays every row of the conformance table, and holds the table against the OpenAPI document. */
+/** Plays every row of the conformance table, and checks the table against the OpenAPI document. */
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Row } from '../../dev/conformance/row.ts';
 import { SECTIONS } from '../../dev/conformance/sections.ts';
@@ -19,12 +19,12 @@ afterAll(() => {
   process.stdout.write(`${sections.join('\n')}\n${passed.size} rows hold.\n`);
 });
 
-/** Values that no request of a row can have as its answer. */
+/** Values that no request of a row can receive. */
 const UNASKED = [
-  // Of a path without the method, which is no operation; and of a fault of the service.
+  // For a method that a path lacks, which is no operation; and for a fault of the service.
   'Error.error_code: METHOD_NOT_ALLOWED',
   'Error.error_code: INTERNAL_ERROR',
-  // Of a certificate that is being issued, which nothing here does.
+  // For the issuing of a certificate, which nothing here does.
   'ReservedDomainCertJob.error_code: DNS_ERROR',
   'ReservedDomainCertJob.error_code: INTERNAL_ERROR',
 ];
@@ -40,12 +40,12 @@ describe.each(SECTIONS)('$title', ({ rows }) => {
 describe('the table', () => {
   const rows = SECTIONS.flatMap((section) => section.rows);
 
-  test('says everything once', () => {
+  test('states every rule once', () => {
     const rules = rows.map(({ rule }) => rule);
     expect(rules.filter((rule, index) => rules.indexOf(rule) !== index)).toEqual([]);
   });
 
-  test('asks only for operations that are documented', () => {
+  test('requests only documented operations', () => {
     const asked = rows.flatMap(({ ask, given = {}, later = [] }) => [
       ask,
       ...Object.values(given),
@@ -55,13 +55,13 @@ describe('the table', () => {
     expect(unknown.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   });
 
-  test('has every operation succeed', () => {
+  test('has, for each operation, a row in which it succeeds', () => {
     const succeeding = rows.filter(({ answer }) => answer.status < 300);
     const asked = new Set(succeeding.map(({ ask }) => contract.operationOf(ask)));
     expect(contract.operations.filter((operation) => !asked.has(operation)).map(({ name }) => name)).toEqual([]);
   });
 
-  test('looks at every field of every request and answer, and at each value of those that have a choice', () => {
+  test('covers every field of every request and response, and every value of fields with a choice', () => {
     const covered = new Set(rows.flatMap((row) => [...contract.fieldsOf(row)]));
     expect([...contract.fields].filter((field) => !covered.has(field)).sort()).toEqual(UNASKED.toSorted());
   });

@@ -1,4 +1,4 @@
-/** The 61 operations of the contract, by the heading under which it has them. */
+/** The 61 operations of the contract, by their heading in it. */
 const FAMILY = ['POST {}', 'GET {}', 'GET {}/{id}', 'PATCH {}/{id}', 'DELETE {}/{id}'];
 const MODULE = ['PUT', 'GET', 'DELETE'];
 

@@ -1,4 +1,4 @@
-/** Which operations and fields of the OpenAPI document rows ask for and look at. */
+/** Tells which operations and fields of the OpenAPI document the rows cover. */
 import { z } from 'zod';
 import type { Row, Step } from '../../dev/conformance/row.ts';
 
@@ -34,14 +34,14 @@ export interface Documented {
 
 export interface Contract {
   readonly operations: readonly Documented[];
-  /** `IPPolicy.description`, `listIpPolicies?limit`; of those with a choice of values, each: `User.admin: true`. */
+  /** `IPPolicy.description`, `listIpPolicies?limit`; for a choice of values, also each value: `User.admin: true`. */
   readonly fields: ReadonlySet<string>;
   operationOf(step: Pick<Step, 'method' | 'path'>): Documented | undefined;
-  /** What this row covers: fields that are sent with success, and those that the answer is held to. */
+  /** The fields that this row covers: those it sends with success, and those it checks in the answer. */
   fieldsOf(row: Row): Set<string>;
 }
 
-/** Reads an OpenAPI document. Throws ZodError when it has another form than ours. */
+/** Reads an OpenAPI document. Throws ZodError when its form differs from ours. */
 export function readContract(document: unknown): Contract {
   const { paths, components } = documentShape.parse(document);
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -67,12 +67,12 @@ export function readContract(document: unknown): Contract {
     return data ? components.responses[data.$ref.replace('#/components/responses/', '')] : response;
   }
 
-  /** Adds what `value` has of `schema`; without a value, all that the schema has. */
+  /** Adds the fields of `schema` that `value` has; without a value, all of them. */
   function walk(schema: Schema, at: string, found: Set<string>, value?: { of: unknown }): void {
     if (typeof schema.$ref === 'string') {
       const name = schema.$ref.replace('#/components/schemas/', '');
       const known = components.schemas[name];
-      // A schema that contains itself would never end.
+      // A recursive schema would never end.
       if (!known || (!value && at.split('>').includes(name))) return;
       walk(known, value ? name : `${at}>${name}`, found, value);
       return;
@@ -103,7 +103,7 @@ export function readContract(document: unknown): Contract {
   }
 
   const operationOf = (step: Pick<Step, 'method' | 'path'>) =>
-    // A literal path before one with a parameter in its place.
+    // Prefer a literal path to one with a parameter in its place.
     operations.filter(({ matches }) => matches(step)).sort((a, b) => parameters(a.name) - parameters(b.name))[0];
 
   return {

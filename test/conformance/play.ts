@@ -1,4 +1,4 @@
-/** Plays rows against an API, and finds what differs from what they say. */
+/** Plays rows against an API, and checks the answers. */
 import { expect } from 'vitest';
 import type { Expected, Role, Row, Step } from '../../dev/conformance/row.ts';
 import { DROPPED, fill, mapLeaves, type Values } from '../../dev/fixtures/placeholders.ts';
@@ -7,7 +7,7 @@ import { type Ask, plainly } from './witness.ts';
 
 type Callers = Readonly<Record<Role, Caller>>;
 
-/** Plays a row; fails the test where an answer differs. */
+/** Plays a row; fails the test if an answer differs. */
 export async function play(row: Row, callers: Callers, values: Values, ask: Ask = plainly): Promise<void> {
   const known = await prepare(row, callers, values, ask);
   for (const [step, answer] of [[row.ask, row.answer] as const, ...(row.later ?? [])]) {
@@ -15,7 +15,7 @@ export async function play(row: Row, callers: Callers, values: Values, ask: Ask 
   }
 }
 
-/** Plays what comes first; returns the values that placeholders may name from then on. */
+/** Plays the steps that prepare a row; returns the values that placeholders may name from then on. */
 export async function prepare(
   { given = {} }: Pick<Row, 'given'>,
   callers: Callers,
@@ -52,7 +52,7 @@ function compare(reply: Reply, wanted: Expected, values: Values): void {
   expectAbsent(reply.headers, headers);
 }
 
-/** Members that must not be there are left to expectAbsent. */
+/** Leaves out members that must be absent: expectAbsent checks those. */
 const asymmetric = (body: unknown) =>
   mapLeaves(body, (leaf) => {
     if (leaf === undefined) return DROPPED;

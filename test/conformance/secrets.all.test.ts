@@ -1,4 +1,4 @@
-/** Plays every row and looks for the secrets of all of them where no secret belongs. */
+/** Plays every row, and looks for the secrets of all rows where no secret belongs. */
 import { describe, expect, test } from 'vitest';
 import { SECTIONS } from '../../dev/conformance/sections.ts';
 import type { Caller, Reply } from '../api/harness.ts';
@@ -18,7 +18,7 @@ function collect(node: unknown): void {
   for (const [name, member] of Object.entries(node)) {
     if (!SECRET.has(name) || typeof member !== 'string' || member.length < 16) collect(member);
     else if (!member.startsWith('-----')) secrets.add(member);
-    // Of a PEM, a line from the middle: it may be escaped in one place and not in another. Some rows send a certificate.
+    // Of a PEM, take one line, since line breaks may be escaped. Some rows send a certificate in place of a key.
     else if (member.includes('PRIVATE KEY')) secrets.add(member.split('\n')[1] ?? member);
   }
 }
@@ -45,7 +45,7 @@ const found = (texts: readonly string[]) => {
   return [...secrets].filter((secret) => all.includes(secret));
 };
 
-describe('no secret that a client sent or got', () => {
+describe('no secret that a client has sent or received', () => {
   test('(there are some of each kind)', () => {
     expect(secrets.size).toBeGreaterThan(20);
     expect(errors.length).toBeGreaterThan(100);

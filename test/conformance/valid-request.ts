@@ -1,15 +1,15 @@
-/** For each operation requests that succeed, taken from the rows: what other suites then vary. */
+/** Picks, for each operation, a row whose request succeeds. Other suites then vary that request. */
 
 import type { Row, Section } from '../../dev/conformance/row.ts';
 import type { Contract, Documented } from './coverage.ts';
 
-/** The row that asks for the operation with the least: nothing comes first that need not. Throws when there is none. */
+/** The row of the operation with the fewest preparations, then the smallest body. Throws when there is none. */
 export function simplest(operation: Documented, contract: Contract, sections: readonly Section[]): Row {
   const weight = ({ given = {}, ask }: Row) => Object.keys(given).length * 1_000 + size(ask.body);
   return best(operation, contract, sections, (row) => -weight(row));
 }
 
-/** The row that asks for the operation with the most in its body. Throws when there is none. */
+/** The row of the operation with the most in its body. Throws when there is none. */
 export function richest(operation: Documented, contract: Contract, sections: readonly Section[]): Row {
   return best(operation, contract, sections, ({ ask }) => size(ask.body));
 }
@@ -35,7 +35,7 @@ function best(
   return first;
 }
 
-/** How many members there are, at every depth. */
+/** The number of members at all depths. */
 function size(node: unknown): number {
   if (node === null || typeof node !== 'object') return 0;
   const members = Object.values(node);

@@ -14,7 +14,7 @@ import type { Contract } from './coverage.ts';
 
 type Request = Pick<Step, 'method' | 'path' | 'body' | 'headers' | 'as'>;
 
-/** Sends a request; its placeholders are filled in. */
+/** Sends a request whose placeholders are filled in. */
 export type Ask = (request: Request, caller: Caller) => Promise<Reply>;
 
 export const plainly: Ask = ({ method, path, body, headers }, caller) =>
@@ -27,7 +27,7 @@ interface Change {
   payload: unknown;
 }
 
-/** Sends requests one after the other, and fails the test where an answer or the events of a request are not right. */
+/** Sends requests one after the other, and fails the test if an answer or the events of a request are wrong. */
 export function witnessed({ rows }: Pick<TestApi, 'rows'>, contract: Contract): Ask {
   const takeEvents = () => rows('delete from events returning type, resource_id, actor, payload');
 
@@ -62,7 +62,7 @@ function expectHeaders({ headers = {}, ...step }: Request, reply: Reply, { key }
   }
 }
 
-/** Of these, the details hold what the message is about. */
+/** Errors whose details hold the subject of the message. */
 const ABOUT_DETAILS: ReadonlySet<ErrorCode> = new Set([
   'PERMISSION_DENIED',
   'NOT_FOUND',
@@ -71,7 +71,7 @@ const ABOUT_DETAILS: ReadonlySet<ErrorCode> = new Set([
   'RESOURCE_IN_USE',
 ]);
 
-/** Many clients show the message alone: it names what is in the details. */
+/** Many clients show the message alone, so it must name what is in the details. */
 function expectMessage(
   { body }: Request,
   { error_code, msg, details: { request_id: _, ...details } }: ErrorBody,
@@ -117,11 +117,11 @@ function targetOf(request: Request): Target | undefined {
     const [, id = '', rest] = new RegExp(`^${patternOf(family)}/([^/]+)(/.*)?$`).exec(pathOf(request)) ?? [];
     return family.id.safeParse(id).success ? [{ family, id, itself: rest === undefined }] : [];
   });
-  // What lives in another resource comes before that one.
+  // Prefer a nested resource to its parent.
   return targets.toSorted((a, b) => b.family.path.length - a.family.path.length)[0];
 }
 
-/** Its revision, and what lives in it. */
+/** The revision of the target, and the resources nested in it. */
 async function stateOf(rows: TestApi['rows'], { family, id }: Target) {
   const [row] = await rows(`select revision from ${family.table} where id = $1`, [id]);
   const inside: { family: Resource; id: string }[] = [];
@@ -135,7 +135,7 @@ async function stateOf(rows: TestApi['rows'], { family, id }: Target) {
 
 type State = Awaited<ReturnType<typeof stateOf>>;
 
-/** The changes that an answer tells of. */
+/** The changes that a successful request has made. */
 function changes(
   request: Request,
   reply: Reply,
@@ -164,7 +164,7 @@ const change = ({ name }: Resource, kind: keyof ReturnType<typeof eventTypes>, i
 
 const idOf = (reply: Reply) => z.object({ id: z.string() }).parse(JSON.parse(reply.text)).id;
 
-/** The resource in an answer, without what only the answer to its create shows. */
+/** The resource in an answer, without values that only the answer to its create shows. */
 function viewIn(reply: Reply, { fields }: Resource): object {
   const view = z.record(z.string(), z.unknown()).parse(JSON.parse(reply.text));
   const once = Object.entries(fields).filter(([, field]) => field.storage === 'none' && isShown(field));

@@ -1,4 +1,4 @@
-/** What the rows are played on: an API with its callers, and the values that placeholders of every row may name. */
+/** The environment of the rows: an API with its callers, and the values that placeholders of every row may name. */
 
 import { certificates } from '../../dev/conformance/certificates.ts';
 import type { Role, Row } from '../../dev/conformance/row.ts';
@@ -13,11 +13,11 @@ import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts
 export interface World {
   readonly api: TestApi;
   readonly callers: Readonly<Record<Role, Caller>>;
-  /** For one row: `{unique}` is another one for each. */
+  /** The values for one row; `{unique}` differs between rows. */
   values(): Values;
 }
 
-/** Counted, but never refused. */
+/** Requests are counted but never refused. */
 const LIMITS: Omit<RateLimits, 'knownKeys'> = {
   perKey: 1_000_000,
   perOwner: 1_000_000,
@@ -25,7 +25,7 @@ const LIMITS: Omit<RateLimits, 'knownKeys'> = {
   windowMs: 3_600_000,
 };
 
-/** The server of a row with settings of its own. No window of its limits ends while a test runs. */
+/** The server for a row with settings of its own. No window of its rate limits ends while a test runs. */
 export function worldWith(settings: NonNullable<Row['settings']>): Promise<World> {
   const { RATE_LIMIT, RATE_LIMIT_PER_OWNER, RATE_LIMIT_UNAUTHENTICATED, ENCRYPTION_KEY } = settings;
   return createWorld({
@@ -60,7 +60,7 @@ export async function createWorld(options: Partial<AppOptions> = {}): Promise<Wo
   };
 }
 
-/** For a second one in the same row. */
+/** Values for a second resource in the same row. */
 function another(n: number): Values {
   const { n: n_other, hex: hex_other } = numbered(n + 30_000);
   return { n_other, hex_other };
@@ -75,7 +75,7 @@ const SSH_KEYS = {
   ecdsa521: ecLine('nistp521', point(ec('secp521r1'))),
 };
 
-/** When a row begins, to the minute (`{now.minute}`), or the minute after in case the clock moves on. */
+/** When a row begins, to the minute (`{now.minute}`), and the next minute in case the clock moves on. */
 function times() {
   const minute = (years: number, minutes: number) => {
     const time = new Date();

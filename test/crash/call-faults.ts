@@ -1,4 +1,4 @@
-/** What can go wrong with one call while every process keeps running. */
+/** Faults of a single call, while every process keeps running. */
 import { type Answer, type Call, CUT, type Fault } from './proxy.ts';
 
 const CODES: Readonly<Record<number, string>> = { 429: 'RATE_LIMITED', 500: 'INTERNAL_ERROR' };

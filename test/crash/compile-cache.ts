@@ -1,4 +1,4 @@
-/** What the operators of a test file share, so that each need not compile everything. Only for test files. */
+/** A compile cache that the operators of a test file share, so that not each compiles everything. For test files. */
 import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,15 +7,15 @@ import { promisify } from 'node:util';
 
 let folder: Promise<string> | undefined;
 
-/** The folder, for NODE_COMPILE_CACHE. */
+/** Returns the folder for NODE_COMPILE_CACHE. */
 export function compileCache(): Promise<string> {
   folder ??= warm();
   return folder;
 }
 
 /**
- * Node.js writes it when a process ends by itself, which operators here do not: without this, each start would compile
- * everything again, for a tenth more of processor time.
+ * Node.js writes the cache when a process exits by itself, which the operators here do not. Without this warm-up, each
+ * start would compile everything again, for a tenth more processor time.
  */
 async function warm(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'tunnel-operator-compiled-'));

@@ -1,18 +1,18 @@
 /**
- * How many resources were created and deleted in the API: the end alone does not tell that something was made twice, and
- * one of the two deleted again. Only for test files.
+ * Counts the resources created and deleted in the API: the final state alone would hide one that was created twice and
+ * deleted once. Only for test files.
  */
 import type { Stage } from './stage.ts';
 
-/** By the type of the event, as in `ip_policy_created.v0`; without those that are zero. */
+/** By event type, such as `ip_policy_created.v0`; types that did not occur are left out. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** The last event of the API so far. */
+/** The id of the newest event in the API. */
 export async function lastEvent(stage: Stage): Promise<unknown> {
   return (await stage.query('select max(id) as last from events'))[0]?.last;
 }
 
-/** What has happened after that event, but for what is made for others to refer to. */
+/** Counts what happened after `event`, except to resources made only for others to refer to. */
 export async function countsSince(stage: Stage, event: unknown): Promise<Counts> {
   const text = `select type, count(*)::int as times from events
     where id > $1 and resource_id <> all($2) and type ~ '_(created|deleted)\\.' group by type order by type`;
@@ -21,8 +21,8 @@ export async function countsSince(stage: Stage, event: unknown): Promise<Counts>
 }
 
 /**
- * In sentences, what there was more of than in the other counts; empty if there was not.
- * @param tolerated this many more of each type are none
+ * In sentences, the types that occurred more often than in `most`; empty if there are none.
+ * @param tolerated how many more of each type are accepted
  */
 export function excess(counts: Counts, most: Counts, tolerated = 0): string[] {
   const found = Object.entries(counts).filter(([type, times]) => times > (most[type] ?? 0) + tolerated);

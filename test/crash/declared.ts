@@ -30,7 +30,7 @@ export type Declared =
   | { readonly kind: 'IPPolicy'; readonly name: string; readonly spec: PolicySpec }
   | { readonly kind: 'TunnelCredential'; readonly name: string; readonly spec: CredentialSpec };
 
-/** As it is enough to find an object. */
+/** Enough to find an object. */
 export type Named = Pick<Declared, 'kind' | 'name'>;
 
 export const typeOf = (kind: Declared['kind']): ResourceType => storyRow(kind).type;

@@ -41,7 +41,7 @@ const namingSecret = z.object({
   secret: z.object({ name: z.string().optional(), key: z.string().optional() }).optional(),
 });
 
-/** Looks at all of the namespace and all of the API. */
+/** Inspects the whole namespace and the whole API. */
 export async function inspect(stage: Stage): Promise<Inspection> {
   const { namespace, kube, client } = stage;
   const items = async (type: ResourceType) => (await kube.list(type, { namespace })).items;
@@ -95,8 +95,7 @@ export async function inspect(stage: Stage): Promise<Inspection> {
   }
   const living = new Set(objects.map(({ metadata }) => metadata.uid));
   for (const { metadata } of secrets) {
-    // Kubernetes collects what belongs to nobody any more, in its own time; after that of a new kind of owner, half a
-    // minute.
+    // Kubernetes garbage-collects Secrets without an owner some time later; half a minute if the owner's kind is new.
     const isGarbage = metadata.ownerReferences?.every(({ uid }) => !living.has(uid)) ?? false;
     if (!secretsOf.has(metadata.name) && !isGarbage) problems.push(`Secret ${metadata.name} is left over`);
   }
@@ -112,10 +111,10 @@ export async function inspect(stage: Stage): Promise<Inspection> {
 /** Waits until the promise is kept and no operator has anything to do. @throws with what is wrong after `timeoutMs` */
 export async function untilSettled(stage: Stage, timeoutMs = 30_000, intervalMs = 40): Promise<Outline> {
   const look = async () => {
-    // A look at everything takes longer than the operator does with most things.
+    // An inspection takes longer than most of the operator's work.
     if (!(await isIdle(stage)) || (await inspect(stage)).problems.length > 0 || !(await isIdle(stage)))
       return undefined;
-    // Once more: while it was looked at, a busy operator may have changed what had been looked at before.
+    // Inspect again: during the first inspection, a busy operator may have changed what was already inspected.
     const { problems, outline } = await inspect(stage);
     return problems.length === 0 ? outline : undefined;
   };
@@ -128,7 +127,7 @@ export async function untilSettled(stage: Stage, timeoutMs = 30_000, intervalMs 
   }
 }
 
-/** Ends all faults and deletes everything, whatever is left by force. @throws if the operator did not delete it all */
+/** Ends all faults, deletes everything, and removes leftovers by force. @throws if the operator left anything */
 export async function cleanUp(stage: Stage): Promise<void> {
   for (const proxy of stage.proxies) proxy.intercept();
   try {
@@ -170,7 +169,7 @@ function checkObject(object: KubeObject, say: Say): void {
   for (const problem of conditionProblems(object)) say(problem);
 }
 
-/** What the API must have of a declared object. */
+/** The fields that the API must have for a declared object. */
 function remoteOf(declared: Declared): Readonly<Record<string, unknown>> {
   if ('remote' in declared) return declared.remote;
   const description = declared.spec.description ?? null;
@@ -188,7 +187,7 @@ function checkRemote(wanted: Readonly<Record<string, unknown>>, remote: Remote |
   }
 }
 
-/** Whether everything wanted is there; objects may have more. */
+/** Whether `actual` has everything that is wanted; objects may have more members. */
 function contains(actual: unknown, wanted: unknown): boolean {
   if (typeof wanted !== 'object' || wanted === null) return actual === wanted;
   if (Array.isArray(wanted)) {
@@ -209,7 +208,7 @@ function checkRules(spec: PolicySpec, rules: Rule[], say: Say): void {
   if (!isDeepStrictEqual(sorted(wanted), sorted(actual))) say(`has the rules ${JSON.stringify(actual)}`);
 }
 
-/** What is handed out, by kind: under which keys, and whether the value is the resource's. */
+/** By kind: the keys of the Secret, and a check that its value belongs to the resource. */
 const HANDED_OUT: Readonly<
   Record<string, { key: string; idKey: string; isOf: (stage: Stage, value: string, id: string) => Promise<boolean> }>
 > = {
@@ -231,7 +230,7 @@ const HANDED_OUT: Readonly<
       return caller?.api_key.id === id;
     },
   },
-  // Only a delivery would tell: what it is signed with is shown to nobody.
+  // Only a delivery would tell: the API does not show the signing secret.
   EventDestination: {
     key: 'signing-secret',
     idKey: 'event-destination-id',
@@ -276,7 +275,7 @@ function rulesOf(rules: readonly Rule[], id: string): Rule[] {
   return rules.filter(({ ip_policy }) => ip_policy.id === id);
 }
 
-/** That something was set back is told once it was: a crash in between leaves all as it should be, and nobody who knows. */
+/** Drift is reported after its correction: a crash in between leaves the correct state, and nothing to report. */
 const alike = (reason: string) => (reason === REASON.driftCorrected ? REASON.upToDate : reason);
 
 function sketch(object: KubeObject): Outline[string] {

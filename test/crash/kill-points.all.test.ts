@@ -1,4 +1,4 @@
-/** In the deep tier (kill-points.deep.test.ts) all scenarios at all points; here some of them. */
+/** Runs some scenarios at some points; the deep tier (kill-points.deep.test.ts) runs all scenarios at all points. */
 import { describe, expect, it } from 'vitest';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { isDeep } from '../tier.ts';
@@ -13,10 +13,10 @@ import {
   withSecrets,
 } from './scenarios.ts';
 
-/** How many points are tried side by side. */
+/** How many points are tried in parallel. */
 const STAGES = isDeep ? 4 : 3;
 
-/** One kind at a time: with all of them, each point would wait for every other object to settle. */
+/** One kind per scenario: with all kinds, each point would wait for every other object to settle. */
 const oneByOne = (scenarios: Readonly<Record<string, Scenario>>, rows: typeof storyRows) =>
   Object.values(scenarios).flatMap((scenario) =>
     rows.map((row) => ({ ...scenario, rows: [row], name: `${scenario.name} (${row.name})` })),
@@ -28,11 +28,11 @@ const undisturbed: readonly Scenario[] = [
   ...oneByOne(withSecrets, isDeep ? secretRows : secretRows.slice(0, 1)),
 ];
 
-/** Every third, with its place. */
+/** Every third scenario (in the deep tier, every one), with its index. */
 const some = (scenarios: readonly Scenario[]) =>
   scenarios.map((scenario, index) => ({ ...scenario, index })).filter(({ index }) => isDeep || index % 3 === 0);
 
-/** As many as are tried side by side, from a first that differs between scenarios, so that together they meet many calls. */
+/** As many points as are tried in parallel. The first differs by scenario, so that together they cover many calls. */
 function few(first: number) {
   return (points: Point[]) => {
     const n = isDeep ? 1 : Math.max(1, Math.ceil(points.length / STAGES));
@@ -40,7 +40,7 @@ function few(first: number) {
   };
 }
 
-/** Every start makes the same calls before it begins with its work: one scenario is killed at all of them. */
+/** Every start makes the same calls before the actual work, so only one scenario is killed at those. */
 function pointsOf({ index, ...scenario }: Scenario & { readonly index: number }) {
   const isOfStart = ({ call }: Point) => /^(api GET \/whoami|kube GET \/[a-z]+)( #\d+)?$/.test(call);
   const isLeftOut = (point: Point) =>
@@ -79,7 +79,7 @@ describe('any call may fail in any way, or arrive late,', { timeout: isDeep ? 1_
     expect({ failures, missed }).toEqual({ failures: [], missed: [] });
   });
 
-  it('and the token is in no log', async () => {
+  it('and no log contains a token', async () => {
     for (const stage of stages) expect(await stage.operator().log()).not.toMatch(/tnl_/);
   });
 });

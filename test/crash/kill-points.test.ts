@@ -1,4 +1,4 @@
-/** The promise at its narrowest: the operator is killed while it makes a token. Other stories are in the other tiers. */
+/** The most delicate scenario: the operator is killed while it creates a token. The other tiers run the others. */
 import { describe, expect, it } from 'vitest';
 import { chains, check } from './kill-points.ts';
 import { undisturbedButFor } from './scenarios.ts';

@@ -25,7 +25,7 @@ export interface Point {
   readonly fate: string;
 }
 
-/** What a scenario comes to undisturbed. */
+/** The outcome of an undisturbed scenario. */
 interface Reference {
   readonly calls: readonly string[];
   readonly outline: Outline;
@@ -39,15 +39,15 @@ interface Expected {
 
 export interface Report {
   readonly points: readonly Point[];
-  /** Points at which it happened. */
+  /** Points at which the fate occurred. */
   readonly met: readonly Point[];
-  /** Writes that did not come, although every undisturbed run has them; how often the operator reads may vary. */
+  /** Points at writes that did not occur, although every undisturbed run has them. The number of reads may vary. */
   readonly missed: readonly Point[];
   /** In sentences, each with its point; empty when all is well. */
   readonly failures: readonly string[];
 }
 
-/** `count` stages, each with an operator that is restarted after each crash and so is there for the next. */
+/** Opens `count` stages. The operator of each is restarted after every crash, ready for the next. */
 export function chains(count: number, flags: readonly string[] = []): Promise<Stage[]> {
   const chain = async () => {
     const stage = await openStage({ flags: [...ONE_BY_ONE, ...flags] });
@@ -62,9 +62,9 @@ export async function check(
   stages: readonly Stage[],
   scenario: Scenario,
   options: {
-    /** Whether it must end exactly as undisturbed, with as much created and deleted; else with at most one more of each. */
+    /** Whether it must end exactly as undisturbed, with the same counts; otherwise each count may be one higher. */
     isExact?: boolean;
-    /** Whether each call meets one of the failures in turn, instead of the operator's death. */
+    /** Whether calls fail, each in the next of the ways, instead of the operator being killed. */
     isFailing?: boolean;
     choose?: (points: Point[]) => Point[];
   } = {},
@@ -76,12 +76,12 @@ export async function check(
   const points = choose(isFailing ? failingPoints(reference) : killPoints(reference));
   const report = await disturbAtEach(stages, scenario, points, { reference, isExact });
   if (report.missed.length === 0) return report;
-  // Status writes that follow closely may become one: a call that another undisturbed run lacks is no point.
+  // Status writes in quick succession may be merged: a call that a second undisturbed run lacks is not missed.
   const again = await perform(first, scenario);
   return { ...report, missed: report.missed.filter(({ call }) => again.calls.includes(call)) };
 }
 
-/** Flags under which the calls about one object come one after the other. */
+/** Flags that serialise the calls about one object. */
 const ONE_BY_ONE = ['--concurrency', '1', '--api-concurrency', '1'] as const;
 
 const MOST_ATTEMPTS = 3;
@@ -98,7 +98,7 @@ function castFor(stage: Stage, { rows = storyRows }: Scenario): Cast {
   };
 }
 
-/** What a call is, without names and ids: `api POST /credentials`. */
+/** Describes a call without names and ids: `api POST /credentials`. */
 function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'>): string {
   const short = path
     .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
@@ -111,7 +111,7 @@ function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'
 
 const isRead = ({ call }: Point) => / GET /.test(call);
 
-/** Names calls by their label and, after the first, how often there was one like it. */
+/** Names calls by their label and, from the second with that label, a number. */
 function counter(): (call: Call) => string {
   const seen = new Map<string, number>();
   return (call) => {
@@ -145,8 +145,8 @@ async function perform(stage: Stage, scenario: Scenario): Promise<Reference> {
 }
 
 /**
- * Before the first call of the reference, and after each. Before any other call, everything is as it was after the call
- * that precedes it, since the operator's memory does not survive.
+ * Before the first call of the reference, and after each call. Before any other call, the state is the same as after
+ * the preceding one, since the operator's memory does not survive.
  */
 function killPoints({ calls }: Reference): Point[] {
   const [first] = calls;
@@ -155,11 +155,11 @@ function killPoints({ calls }: Reference): Point[] {
 }
 
 function failingPoints({ calls }: Reference): Point[] {
-  // Scenarios begin with the same calls: each begins with another failure.
+  // Scenarios begin with the same calls, so each begins with a different failure.
   return calls.map((call, n) => ({ call, fate: FAILURES[(performances + n) % FAILURES.length] ?? 'late' }));
 }
 
-/** Performs the scenario once for each point, shared out over the stages. */
+/** Performs the scenario once for each point; the stages share the points. */
 async function disturbAtEach(
   stages: readonly Stage[],
   scenario: Scenario,
@@ -174,7 +174,7 @@ async function disturbAtEach(
       const where = `"${point.call}" ${point.fate}`;
       try {
         let isMet = false;
-        // A slow machine may need one call fewer, or another one: then the scenario ends undisturbed, and is repeated.
+        // On a slow machine, the number of calls may vary: if the scenario ends undisturbed, repeat it.
         for (let attempt = 1; !isMet && attempt <= MOST_ATTEMPTS; attempt++) {
           const outcome = await disturbAt(stage, scenario, point, expected);
           failures.push(...outcome.failures.map((failure) => `${where}: ${failure}`));
@@ -221,13 +221,13 @@ async function disturbAt(stage: Stage, scenario: Scenario, point: Point, { refer
   if (isExact && !isDeepStrictEqual(counts, reference.counts)) {
     failures.push(`counted ${JSON.stringify(counts)}, undisturbed ${JSON.stringify(reference.counts)}`);
   }
-  // A resource may have been created for what is no longer declared, or its token may have been lost with the Secret.
+  // A resource may have been created for an object no longer declared, or its token may have been lost with the Secret.
   if (!isExact) failures.push(...excess(counts, reference.counts, 1));
   await tearDown(cast);
   return { isMet: trap.isSprung(), failures };
 }
 
-/** Lets it happen at a point, once. Nothing that a killed operator sends takes effect. */
+/** Makes the fate occur once, at the point. Nothing that a killed operator sends takes effect. */
 function trapAt(stage: Stage, { call: wanted, fate }: Point) {
   const name = counter();
   const gate = Promise.withResolvers<void>();
@@ -264,7 +264,7 @@ async function setUp(cast: Cast, scenario: Scenario): Promise<void> {
   if (scenario.whileDown) await stage.operator().kill();
 }
 
-/** Everything goes, which is checked like everything else. */
+/** Deletes everything, and checks that it is gone. */
 async function tearDown({ stage }: Cast): Promise<void> {
   await stage.removeAll();
   await untilSettled(stage);
@@ -272,7 +272,7 @@ async function tearDown({ stage }: Cast): Promise<void> {
   await stage.sweepSecrets();
 }
 
-/** The objects of two performances have different numbers. */
+/** Removes the numbers of objects, which differ between performances. */
 function unnumbered(outline: Outline): Outline {
   return Object.fromEntries(Object.entries(outline).map(([key, value]) => [key.replace(/-\d+$/, ''), value]));
 }

@@ -6,7 +6,7 @@ import { startProgram } from '../../dev/processes/program.ts';
 import { metricSum } from '../metric-sum.ts';
 
 interface OperatorSettings {
-  /** Where its log and its kubeconfig are. */
+  /** Holds its log and its kubeconfig. */
   readonly folder: string;
   /** Unique in the folder. */
   readonly name: string;
@@ -14,9 +14,9 @@ interface OperatorSettings {
   readonly apiKey: string;
   readonly kubeconfigPath: string;
   readonly namespace: string;
-  /** More flags, which override the defaults. */
+  /** Additional flags, which override the defaults. */
   readonly flags?: readonly string[];
-  /** More of its environment. */
+  /** Additional environment variables. */
   readonly env?: NodeJS.ProcessEnv;
   /** Where Node keeps compiled code between starts. */
   readonly compileCache: string;
@@ -31,9 +31,9 @@ export class OperatorProcess {
   constructor(settings: OperatorSettings) {
     const { folder, name, apiUrl, apiKey, kubeconfigPath, namespace, flags = [], compileCache } = settings;
     const ours = ['--leader-elect', 'false', '--metrics-host', '127.0.0.1', '--metrics-port', '0'];
-    // What is compared with the API in between would be found by the next resync; tests must not live on that.
-    // The rows of all kinds include a key without an owner.
+    // The rows of all kinds include an API key without an owner.
     ours.push('--allow-user-api-keys', 'true');
+    // A resync would repair what the operator has missed; tests must not rely on that.
     const args = ['operator', ...ours, '--resync-interval', '1h', '--log-level', 'debug', ...flags];
     this.#child = startProgram(args, {
       name,
@@ -56,7 +56,7 @@ export class OperatorProcess {
     return this.#child.exit() === undefined;
   }
 
-  /** SIGKILL; returns when it has ended. */
+  /** Sends SIGKILL; returns when the process has ended. */
   async kill(): Promise<void> {
     await this.#child.stop({ signal: 'SIGKILL' });
   }
@@ -75,7 +75,7 @@ export class OperatorProcess {
     await this.#untilLogged('reconciling');
   }
 
-  /** Whether it has compared everything with the API once, and no worker has or will at once have anything to do. */
+  /** Whether it has compared everything with the API once, no worker is busy, and nothing is queued. */
   async isIdle(): Promise<boolean> {
     const metrics = await this.metrics();
     const busy = metricSum(metrics, 'workqueue_depth') + metricSum(metrics, 'controller_runtime_active_workers');

@@ -33,9 +33,9 @@ interface Outage {
   readonly give: () => Promise<void>;
 }
 
-/** Every few writes the server is taken away, before or after the write takes effect, until it has been twice. */
+/** Takes the server away twice, each time at a write: first before it takes effect, then after. */
 async function editUnder(stage: Stage, { target, take, give }: Outage): Promise<void> {
-  // Nobody would repeat a request that makes what the objects refer to.
+  // Create now what the objects refer to: during an outage, nothing would retry those requests.
   for (const row of storyRows) await stage.declare(row, 0);
   let writes = 0;
   let taken = 0;
@@ -63,7 +63,7 @@ async function editUnder(stage: Stage, { target, take, give }: Outage): Promise<
 }
 
 describe('everything is as declared, and nothing twice,', { timeout: 240_000 }, () => {
-  it('after the API was down, which the operator says, also to an operator that starts', async () => {
+  it('after an API outage that the operator reports and during which it restarts', async () => {
     const stage = await openStage();
     await (await stage.startOperator()).untilReconciling();
     await applyMany(stage, 1);
@@ -76,7 +76,7 @@ describe('everything is as declared, and nothing twice,', { timeout: 240_000 }, 
     await applyMany(stage, 2);
     await stage.remove({ kind: 'IPPolicy', name: 'policy-0' });
     await stage.deleteSecret('agent-1');
-    await waitFor('the condition to name the trouble', isSaid);
+    await waitFor('the condition to report the outage', isSaid);
     await stage.operator().kill();
     await (await stage.startOperator()).untilReconciling();
     await stage.restartApi();
@@ -89,9 +89,6 @@ describe('everything is as declared, and nothing twice,', { timeout: 240_000 }, 
     atEnd(() => server.stop());
     const databaseUrl = await createDatabase(server.url, 'crashing');
     const stage = await openStage({ databaseUrl, flags: ['--api-timeout', '5s'] });
-    // As users run it: what is committed is on disk. The tests' server waives that.
-    await stage.query('alter database crashing set synchronous_commit = on');
-    await server.restart();
     await (await stage.startOperator()).untilReconciling();
     await editUnder(stage, { target: 'api', take: server.crash, give: server.restart });
   });

@@ -1,6 +1,6 @@
 /**
  * A reverse proxy in front of the management API and the API server, through which one operator sees both. It counts
- * the operator's calls and lets a test decide what becomes of each, and of the watches.
+ * the operator's calls and lets a test decide the outcome of each, and of the watches.
  */
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as httpsRequest, type RequestOptions, Agent as TlsAgent } from 'node:https';
@@ -27,7 +27,7 @@ export interface Answer {
 /** Instead of an answer: the connection breaks. */
 export const CUT = Symbol('cut');
 
-/** What becomes of a call. `forward` has it take effect, once for every time that it is called. */
+/** Decides the outcome of a call. The call takes effect each time `forward` is called. */
 export type Fault = (call: Call, forward: () => Promise<Answer>) => Promise<Answer | typeof CUT>;
 
 interface Upstream {
@@ -61,9 +61,9 @@ export class FaultProxy {
     return `http://127.0.0.1:${this.#ports.api}`;
   }
 
-  /** For the operator: the cluster as seen through here. Whoever reaches this port is let in with our certificate. */
+  /** For the operator: the cluster behind this proxy, which presents our certificate for every client of its port. */
   get kubeconfig(): string {
-    // The client library takes plain http only from those who say that they do not verify.
+    // The client library accepts plain http only if verification is turned off.
     const cluster = { server: `http://127.0.0.1:${this.#ports.kube}`, 'insecure-skip-tls-verify': true };
     return stringify({
       apiVersion: 'v1',
@@ -75,12 +75,12 @@ export class FaultProxy {
     });
   }
 
-  /** Calls for whose answer the operator waits. */
+  /** Calls whose answer the operator is waiting for. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** From now on, until the next call of this, `fault` decides; without one, everything is forwarded. */
+  /** Until the next call of this, `fault` decides the outcome of calls; without one, everything is forwarded. */
   intercept(fault?: Fault): void {
     this.#fault = fault;
   }
@@ -100,7 +100,7 @@ export class FaultProxy {
       response.on('error', () => {});
       this.#serve(target, upstream, request, response).catch(() => response.destroy());
     });
-    // A connection that ends while the operator thinks about using it again would be a fault that nobody asked for.
+    // If the proxy closed an idle connection just as the operator reuses it, that would be an unintended fault.
     server.keepAliveTimeout = 0;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -128,7 +128,7 @@ export class FaultProxy {
     if (url.searchParams.get('watch') === 'true') return this.watches.relay(url, open, response);
     const body = await read(request);
     const forward = async () => toAnswer(await send(open(), body));
-    // Leader election, and what this cluster has not, which is looked for again and again.
+    // Do not count leader election, or polling for kinds that this cluster lacks.
     const { method = 'GET' } = request;
     const isLookingFor = method === 'GET' && /\/dnsendpoints$/.test(url.pathname);
     if (isLookingFor || /\/(leases|referencegrants)/.test(url.pathname)) return reply(response, await forward());
@@ -144,7 +144,7 @@ export class FaultProxy {
     response.once('close', () => {
       this.#inFlight--;
     });
-    // If the upstream is down, the operator sees a broken connection, too.
+    // If the upstream is down, the operator sees a broken connection.
     const answer = await (this.#fault?.(call, forward) ?? forward()).catch(() => CUT);
     if (typeof answer === 'symbol' || response.destroyed) {
       response.destroy();

@@ -27,15 +27,15 @@ export interface Cast {
 export interface Scenario {
   /** "survives being killed while it …" */
   readonly name: string;
-  /** The kinds of which there is one each; default: all. */
+  /** The kinds to declare, one object of each; default: all. */
   readonly rows?: readonly StoryRow[];
-  /** What is there before, settled. */
+  /** Declares what exists, and has settled, before `act`. */
   readonly given?: (cast: Cast) => Promise<void>;
-  /** What the operator is killed at. */
+  /** The change during which the operator is killed. */
   readonly act: (cast: Cast) => Promise<void>;
-  /** True: it happens while no operator runs, so that the calls of a start count too. */
+  /** True: `act` happens while no operator runs, so that the operator is also killed at the calls of its start. */
   readonly whileDown?: boolean;
-  /** What must have held all the time, in sentences about when it did not. @param since the last event before it began */
+  /** Checks what must hold throughout; returns violations, in sentences. @param since the last event before `act` */
   readonly always?: (cast: Cast, since: unknown) => Promise<string[]>;
   /** What happens between the crash and the restart. */
   readonly meanwhile?: (cast: Cast) => Promise<void>;
@@ -54,7 +54,7 @@ const OTHER_RULES: NonNullable<PolicySpec['rules']> = [
 ];
 const CREDENTIAL: CredentialSpec = { description: 'Agents of the shop', acl: ['bind:shop.example.com'] };
 
-/** The old credential goes in the same reconcile, or in one of its own: never now the one, now the other. */
+/** Without overlap, the same reconcile always deletes the old credential; with this one, always a later reconcile. */
 const NO_OVERLAP = '0s';
 const SOME_OVERLAP = '2s';
 const NOW = 'now';
@@ -80,7 +80,7 @@ async function deleteBoth({ stage, policy, agent }: Cast): Promise<void> {
 
 const rotate = ({ stage, agent }: Cast) => stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: NOW });
 
-/** The Secret gets the name that is given, with the number of the performance behind it. */
+/** Renames the Secret to `to`, followed by the number of the performance. */
 function renameSecret(to: string) {
   return async ({ stage, agent }: Cast) => {
     const name = `${to}-${agent.name.split('-').at(-1)}`;
@@ -96,7 +96,7 @@ async function deleteInTheApiAndSay(cast: Cast): Promise<void> {
   for (const object of [policy, agent]) await stage.annotate(object, { [ANNOTATION.reconcileRequestedAt]: NOW });
 }
 
-/** A certificate that the API cannot change in place: another one is another resource. */
+/** Declares a certificate, which the API cannot change in place: another certificate is another resource. */
 async function authorise({ stage, each }: Cast, pem?: string): Promise<void> {
   const found = each.find(({ kind }) => kind === 'CertificateAuthority');
   if (!found) throw new Error('there are no certificate authorities');
@@ -127,12 +127,12 @@ async function deleteEachInTheApi(cast: Cast): Promise<void> {
   for (const object of each) await stage.annotate(object, { [ANNOTATION.reconcileRequestedAt]: NOW });
 }
 
-/** Undisturbed too, and for every kind; what happens in all the other stories is the same for each. */
+/** Undisturbed scenarios with every kind; the other scenarios are the same for each kind. */
 export const withEveryKind = {
   createEach: { name: 'creates one of every kind', act: createEach },
   editEach: { name: 'follows an edit of one of every kind', given: createEach, act: editEach },
   remoteGoneEach: {
-    name: 'creates one of every kind anew, which were deleted in the API',
+    name: 'recreates one of every kind after deletion in the API',
     given: createEach,
     act: deleteEachInTheApi,
   },
@@ -147,38 +147,38 @@ async function editSecrets({ stage, each }: Cast, specOf: (one: Cast['each'][num
   }
 }
 
-/** Those of a certificate for SSH go in any case once another has taken their place. */
+/** An SSH host certificate has no rotation settings: once replaced, it is deleted in any case. */
 const rotatesWithoutOverlap = ({ kind }: Pick<KindRow, 'kind'>) =>
   kind.spec instanceof z.ZodObject && 'rotation' in kind.spec.shape ? { rotation: { overlap: NO_OVERLAP } } : {};
 
-/** The kinds that hand something out. */
+/** The kinds that write a Secret. */
 export const secretRows = storyRows.filter(({ kind }) => kind.delivery);
 
-/** Undisturbed too, about the Secrets of such a kind. */
+/** Undisturbed scenarios about the Secrets of such a kind. */
 export const withSecrets = {
   createdWhileDown: { name: 'starts and creates one', act: createEach, whileDown: true },
   rotate: {
-    name: 'rotates what is handed out',
+    name: 'rotates the value in the Secret',
     given: (cast) => editSecrets(cast, ({ kind }) => rotatesWithoutOverlap(kindRow(kind))),
     act: async ({ stage, each }) => {
       for (const object of each) await stage.annotate(object, { [ANNOTATION.rotateRequestedAt]: NOW });
     },
   },
   secretDeleted: {
-    name: 'makes up for a deleted Secret',
+    name: 'replaces a deleted Secret',
     given: createEach,
     act: async ({ stage, each }) => {
       for (const { name } of each) await stage.deleteSecret(name);
     },
   },
   secretRenamed: {
-    name: 'gives the Secret another name',
+    name: 'renames the Secret',
     given: createEach,
     act: (cast) => editSecrets(cast, ({ n }) => ({ secret: { name: `renamed-${n}` } })),
   },
 } satisfies Record<string, Scenario>;
 
-/** Stories in which nothing but the crash disturbs the operator: they end exactly as without it. */
+/** Scenarios in which nothing but the crash disturbs the operator: they end exactly as without it. */
 export const undisturbedButFor = {
   createCredential: { name: 'creates a credential', act: createAgent },
   create: { name: 'creates a policy and a credential', act: createBoth },
@@ -189,16 +189,16 @@ export const undisturbedButFor = {
     act: rotate,
   },
   delete: { name: 'deletes both', given: createBoth, act: deleteBoth },
-  remoteGone: { name: 'creates anew what was deleted in the API', given: createBoth, act: deleteInTheApiAndSay },
+  remoteGone: { name: 'recreates what was deleted in the API', given: createBoth, act: deleteInTheApiAndSay },
   remoteGoneWhileDown: {
-    name: 'starts and creates anew what was deleted in the API',
+    name: 'starts and recreates what was deleted in the API',
     given: createBoth,
     act: deleteInTheApi,
     whileDown: true,
   },
 } satisfies Record<string, Scenario>;
 
-/** Stories in which something else happens before the operator is back. What is declared then is what counts. */
+/** Scenarios in which something else happens before the operator is back. Only the final declaration counts. */
 export const disturbedToo = {
   createdThenDeleted: {
     name: 'creates both, which are deleted before it is back',
@@ -236,13 +236,13 @@ export const disturbedToo = {
     meanwhile: deleteBoth,
   },
   replacedAndBack: {
-    name: 'replaces what cannot be changed, which is taken back before it is back',
+    name: 'replaces an immutable resource, and the edit is reverted before it is back',
     given: authorise,
     act: async (cast) => authorise(cast, (await makeCertificate()).pem),
     meanwhile: authorise,
   },
   renamedTwice: {
-    name: 'gives the Secret another name, which is changed again before it is back',
+    name: 'renames the Secret, and the name is changed again before it is back',
     given: createAgent,
     act: renameSecret('second'),
     meanwhile: renameSecret('third'),
@@ -260,7 +260,7 @@ async function applyList(cast: Cast, list: string): Promise<void> {
     await cast.stage.apply({ kind: one.kind, name: one.name, ...(await listOf(cast, one, list)) });
 }
 
-/** Goes through every revision that the resource has had, as the API recorded them. */
+/** Checks every revision of the resource that the API recorded. */
 async function mustStayGuarded(cast: Cast, since: unknown, { isOpen }: ModulesRow, edit: Edit): Promise<string[]> {
   const { stage, each } = cast;
   const problems = each.map(async (one) => {
@@ -278,7 +278,7 @@ async function mustStayGuarded(cast: Cast, since: unknown, { isOpen }: ModulesRo
   return (await Promise.all(problems)).flat();
 }
 
-/** Edits of modules: they end exactly as undisturbed, and never let anybody in meanwhile. */
+/** Edits of modules: they end exactly as undisturbed, and never leave the resource open in between. */
 export const editsOfModules: readonly Scenario[] = modulesRows.flatMap((row) =>
   row.edits.map((edit) => ({
     name: edit.name,

@@ -1,7 +1,7 @@
 /**
- * Many objects, two operators, and whatever users and misfortune can think of, in random order. Now and then everything
- * is left alone, and must come to what is declared. SOAK_SEED repeats a run's choices (not its timing), SOAK_ROUNDS says
- * how many rounds.
+ * Many objects, two operators, and random user actions and faults. After each round everything is left alone, and must
+ * converge to what is declared. SOAK_SEED repeats a run's choices (not its timing), SOAK_ROUNDS sets the number of
+ * rounds.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { randomFrom } from '../../dev/fixtures/random.ts';
@@ -53,7 +53,7 @@ const isDeclared = (kind: Declared['kind']) => [...stage.declared.values()].filt
 
 async function apply(): Promise<void> {
   const object = randomObject();
-  // While the last one of this name is being deleted, there is nothing that an apply could do.
+  // While the previous object of this name is being deleted, an apply has no effect.
   if ((await stage.find(object))?.metadata.deletionTimestamp === undefined) await stage.apply(object);
 }
 
@@ -115,7 +115,7 @@ const ACTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
 const isGone = (error: unknown) =>
   (error instanceof ApiError && error.code === 'NOT_FOUND') || /not found|There is no/i.test(String(error));
 
-/** Calls that are on their way for longer than anybody waits for them. */
+/** Calls that arrive after the operator has stopped waiting for them. */
 const late = new Set<Promise<unknown>>();
 
 const misfortunes: readonly Fault[] = [
@@ -135,7 +135,7 @@ const misfortune: Fault = (call, forward) => {
   return oneOf(misfortunes)(call, forward);
 };
 
-/** Lets the operators make some calls, at most as many as they have reason to. */
+/** Waits until the operators have made some calls or have nothing to do. */
 async function letThemWork(): Promise<void> {
   const made = () => stage.proxies.reduce((sum, { calls }) => sum + calls.length, 0);
   const until = made() + below(24);
@@ -153,7 +153,7 @@ async function quiesce(at: Stage): Promise<void> {
   await untilSettled(at, 180_000, 250);
 }
 
-describe(`the promise is kept, whatever happens (seed ${SEED})`, { timeout: 300_000 }, () => {
+describe(`the promise is kept under random faults (seed ${SEED})`, { timeout: 300_000 }, () => {
   afterAll(() => process.stderr.write(`soak with seed ${SEED}: ${JSON.stringify(Object.fromEntries(counts))}\n`));
 
   it.for(Array.from({ length: ROUNDS }, (_, n) => n + 1))('in round %i', async () => {
@@ -164,7 +164,7 @@ describe(`the promise is kept, whatever happens (seed ${SEED})`, { timeout: 300_
       const what = oneOf(Object.keys(ACTIONS));
       done.push(what);
       countUp(what);
-      // Two users may be at the same thing at a time; what the second one finds gone is no fault.
+      // Two users may act on the same thing at once; it is not a failure if the second finds it gone.
       await ACTIONS[what]?.().catch((error: unknown) => {
         if (!isGone(error)) throw error;
       });

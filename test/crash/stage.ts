@@ -1,7 +1,7 @@
 /**
- * What one chain of crash tests works on: a namespace, an API on a database of its own, and operators as processes, each
- * behind a proxy of its own. What a user does here is remembered, so that at any time all of the namespace and all of
- * the API can be held against it (`inspect.ts`). Only for test files; it registers a hook of Vitest.
+ * The environment of one chain of crash tests: a namespace, an API with its own database, and operator processes, each
+ * behind its own proxy. It remembers what users declare, so that `inspect.ts` can compare the whole namespace and the
+ * whole API with it. Only for test files; it registers a hook of Vitest.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,27 +27,27 @@ import { FaultProxy } from './proxy.ts';
 import { ignoreNotFound, UserNamespace } from './user-namespace.ts';
 
 export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
-/** With which the API seals private keys and the like. */
+/** The API seals private keys and the like with it. */
 const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
 
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
 interface StageOptions {
-  /** More flags of every operator. */
+  /** Additional flags for every operator. */
   readonly flags?: readonly string[];
   /** Default: a database of its own on the shared Postgres. */
   readonly databaseUrl?: string;
-  /** Default: the shared control plane. Of another one, the namespace `default` is used. */
+  /** Default: the shared control plane. In any other, the namespace `default` is used. */
   readonly cluster?: ControlPlane;
 }
 
 export class Stage extends UserNamespace {
   readonly databaseUrl: string;
-  /** Past the proxies, with a key that no operator has. */
+  /** Bypasses the proxies. */
   readonly client: Client;
   readonly proxies: FaultProxy[] = [];
   readonly #declarations = new Map<string, Promise<Story>>();
-  /** Ids of resources that declared ones refer to; no operator has to do with them. */
+  /** Ids of API keys and of resources that declared ones refer to; no operator manages them. */
   readonly #others = new Set<string>();
   #api: RunningApi;
   readonly #folder: string;
@@ -94,7 +94,7 @@ export class Stage extends UserNamespace {
     return operator;
   }
 
-  /** Starts one, in place of the one that ran there before. */
+  /** Starts an operator in this place, which takes over from the previous one. */
   async startOperator(place = 0): Promise<OperatorProcess> {
     const proxy = await this.#proxyAt(place);
     const name = `operator-${place}-${this.#started++}`;
@@ -134,7 +134,7 @@ export class Stage extends UserNamespace {
     return this.#operators.filter((operator) => operator !== undefined);
   }
 
-  /** Operators that are started from now on call the API with another key of the same owner. */
+  /** Operators started from now on call the API with another key of the same owner. */
   async exchangeApiKey(): Promise<void> {
     const { id, token } = await this.client.apiKeys.create({ description: 'another key' });
     if (token === null) throw new Error('a new API key came without its token');
@@ -144,7 +144,7 @@ export class Stage extends UserNamespace {
 
   // The API.
 
-  /** Past the proxies. */
+  /** Not through the proxies. */
   get apiUrl(): string {
     return this.#api.listening;
   }
@@ -153,13 +153,13 @@ export class Stage extends UserNamespace {
     await this.#api.stop();
   }
 
-  /** On the port that it had. */
+  /** On the same port as before. */
   async restartApi(): Promise<void> {
     const port = Number(new URL(this.#api.listening).port);
     this.#api = await startApi({ databaseUrl: this.databaseUrl, port, bootstrapApiKey: API_KEY, ...API_SETTINGS });
   }
 
-  /** Asks the database, past the API. */
+  /** Queries the database directly. */
   async query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
     const client = new pg.Client({ connectionString: this.databaseUrl });
     await client.connect();
@@ -172,7 +172,7 @@ export class Stage extends UserNamespace {
 
   // Its resources.
 
-  /** Declarations that no other number shares; what they refer to is made past the operator, and stays. */
+  /** Declarations unique to the number `n`. What they refer to is created directly in the API, and stays. */
   declare(row: StoryRow, n: number): Promise<Story> {
     const key = `${row.name} ${n}`;
     const known = this.#declarations.get(key);
@@ -185,29 +185,29 @@ export class Stage extends UserNamespace {
       return resource;
     }, number);
     this.#declarations.set(key, made);
-    // The next attempt is not answered with this failure.
+    // Do not answer the next attempt with this failure.
     made.catch(() => this.#declarations.delete(key));
     return made;
   }
 
-  /** The keys with which everybody here works are nobody's orphans. */
+  /** The API keys that the tests themselves use are not orphans. */
   async keepOwnKeys(): Promise<void> {
     for await (const { id } of this.client.apiKeys.list()) this.#others.add(id);
   }
 
-  /** Ids of what was made for others to refer to, or to work with. */
+  /** Ids of resources made for others to refer to, and of the tests' own API keys. */
   get others(): readonly string[] {
     return [...this.#others];
   }
 
-  /** What the API has of a kind, without what was made for others to refer to, or to work with. */
+  /** The resources of a kind in the API, without those in `others`. */
   async resourcesOf({ kind, isAttached = false }: StoryRow): Promise<Remote[]> {
     const all = await Array.fromAsync(kind.calls(this.client).list());
-    // Modules are set at what was made for that.
+    // Modules are settings of resources in `others`, so none is left out.
     return isAttached ? all : all.filter(({ id }) => !this.#others.has(partsOfId(id).own));
   }
 
-  /** Past the operator, as another client of the API would. */
+  /** Bypasses the operator, as another client of the API would. */
   async deleteInTheApi(kinds: readonly StoryRow[] = this.kinds): Promise<void> {
     for (const row of kinds) {
       const family = row.kind.calls(this.client);

@@ -18,9 +18,9 @@ const DATA_TYPES: Readonly<Record<DataObject['kind'], ResourceType>> = {
 export class UserNamespace {
   readonly namespace: string;
   readonly kube: KubeApi;
-  /** What the user wants to be there. */
+  /** What users have declared. */
   readonly declared = new Map<string, Declared>();
-  /** Kinds of which anything was declared and may be left. */
+  /** Kinds of which objects may exist. */
   readonly #kinds = new Set<StoryRow>();
 
   constructor(namespace: string, kube: KubeApi) {
@@ -65,7 +65,7 @@ export class UserNamespace {
     for (const declared of [...this.declared.values()]) await this.remove(declared);
   }
 
-  /** Nothing is left of any kind, as an inspection has shown: until something is declared again, none need be looked at. */
+  /** An inspection has shown that nothing is left: inspect no kind until something is declared again. */
   forgetKinds(): void {
     this.#kinds.clear();
   }
@@ -103,7 +103,7 @@ export class UserNamespace {
     await this.sweepSecrets();
   }
 
-  /** What the garbage collector would do in its own time, where there is one. */
+  /** Does what a garbage collector, if there is one, would do later. */
   async sweepSecrets(): Promise<void> {
     for (const { metadata, type } of (await this.kube.list(SECRETS, { namespace: this.namespace })).items) {
       if (Object.values<unknown>(SECRET_TYPE).includes(type))
@@ -120,5 +120,5 @@ export async function ignoreNotFound(promise: Promise<unknown>): Promise<void> {
 
 async function retryOnConflict(attempt: () => Promise<unknown>): Promise<void> {
   const isFatal = (error: unknown) => !(error instanceof KubeError && error.isConflict);
-  await waitFor('a write that nobody else disturbs', async () => (await attempt()) !== undefined, { isFatal });
+  await waitFor('a write without a conflict', async () => (await attempt()) !== undefined, { isFatal });
 }

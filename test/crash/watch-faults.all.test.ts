@@ -1,4 +1,4 @@
-/** The operator misses nothing and misunderstands nothing, whatever happens to its watches. */
+/** Faults of its watches make the operator neither miss nor misread a change. */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
@@ -50,7 +50,7 @@ async function editBoth(): Promise<void> {
 const deleteSecret = () => stage.deleteSecret(agent.name);
 const rotate = () => stage.annotate(agent, { [ANNOTATION.rotateRequestedAt]: 'now' });
 
-/** Nothing is created or deleted twice: at most so many of each. */
+/** Nothing is created or deleted twice: at most this many of each. */
 async function madeAtMost(credentials: number, policies = 0): Promise<void> {
   const most = {
     'credential_created.v0': credentials,
@@ -61,7 +61,7 @@ async function madeAtMost(credentials: number, policies = 0): Promise<void> {
   expect(excess(await countsSince(stage, since), most)).toEqual([]);
 }
 
-describe('the operator learns what it must', () => {
+describe('the operator notices every change', () => {
   it.each(['disconnected', 'refused for a while', 'silent'])('although its watches are %s', async (what) => {
     const { watches } = stage.proxy();
     const before = watches.begun;
@@ -76,12 +76,12 @@ describe('the operator learns what it must', () => {
     await madeAtMost(1);
   });
 
-  it('although its version has expired, and other objects have the same names by then', async () => {
+  it('although its resource version has expired and new objects have taken the names', async () => {
     const { watches } = stage.proxy();
     const uid = (await stage.find(agent))?.metadata.uid;
     watches.atStart(() => 'refuse');
     watches.cut();
-    // Another operator deletes what there was, so that the first one finds objects of the same names, but others.
+    // Another operator deletes the objects, so that the first one finds new objects with the same names.
     await (await stage.startOperator(1)).untilReconciling();
     await stage.removeAll();
     for (const object of [policy, agent])
@@ -96,7 +96,7 @@ describe('the operator learns what it must', () => {
       expired.add(path);
       return 'gone';
     });
-    // A watch that was refused for long begins again up to half a minute later.
+    // After many refusals, a watch may take half a minute to begin again.
     await untilSettled(stage, 90_000);
     await madeAtMost(1, 1);
   }, 180_000);
@@ -105,30 +105,30 @@ describe('the operator learns what it must', () => {
 describe('a stale cache does not mislead the operator', () => {
   const customResources = (path: string) => path.includes('tunnel-operator.dev');
 
-  it('when it is asked to work while the newest objects are held back', async () => {
+  it('when it must act while the newest objects are held back', async () => {
     stage.proxy().watches.hold(customResources);
     await editBoth();
     await rotate();
-    // It is told of this, and acts on an object that it knows in an older version only.
+    // This event gets through, and the operator acts on an object of which it knows only an older version.
     stage.proxy().forget();
     await deleteSecret();
     // Before it issues a token, it reads the object again.
     const isRead = () =>
       stage.proxy().calls.some(({ method, path }) => method === 'GET' && path.endsWith(`/${agent.name}`));
-    await waitFor('a look at the newest version', isRead);
+    await waitFor('a read of the newest version', isRead);
     stage.proxy().watches.release();
     await untilSettled(stage);
     await madeAtMost(2);
   });
 
-  it('when another operator has done the work that it does not know of', async () => {
+  it('when another operator has already done the work', async () => {
     stage.proxy().watches.hold(customResources);
     await (await stage.startOperator(1)).untilReconciling();
     await rotate();
     await editBoth();
     const handled = async () => (await stage.find(agent))?.metadata.annotations?.[ANNOTATION.rotateHandledAt] === 'now';
     await waitFor('the other one to rotate', handled);
-    // The first one knows the object with the old credential, and sees a Secret with the new one, which then goes too.
+    // The first operator knows the object with the old credential. It sees a Secret with the new one, then no Secret.
     await deleteSecret();
     await untilSettled(stage);
     stage.proxy().watches.release();

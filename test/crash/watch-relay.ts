@@ -1,7 +1,7 @@
-/** The watches of one operator on their way through the proxy, and everything that can happen to them. */
+/** Relays the watches of one operator through the proxy, with the faults that a test asks for. */
 import type { ClientRequest, ServerResponse } from 'node:http';
 
-/** What becomes of a watch that begins: `refuse` is 503, `gone` says that its version is too old. */
+/** The fault of a new watch: `refuse` is 503, `gone` says that its version is too old. */
 type WatchFault = 'refuse' | 'gone';
 
 interface Stream {
@@ -44,12 +44,12 @@ export class WatchRelay {
     for (const { response } of this.#streams) response.destroy();
   }
 
-  /** The present watches stay open and deliver nothing more, not even bookmarks. New ones are not affected. */
+  /** Open watches stay open but deliver nothing more, not even bookmarks. New ones are not affected. */
   silence(): void {
     for (const stream of this.#streams) stream.silent = true;
   }
 
-  /** Nothing is delivered, by new watches neither, until `release`; `which` picks watches by their path. */
+  /** Holds back everything until `release`, on new watches as well; `which` picks watches by their path. */
   hold(which: (path: string) => boolean = () => true): void {
     this.#isHeld = which;
   }
@@ -61,7 +61,7 @@ export class WatchRelay {
   }
 
   relay(url: URL, open: () => ClientRequest, response: ServerResponse): void {
-    // Whether the cluster has these kinds is up to other tests.
+    // Other tests decide whether the cluster has these kinds.
     const isOptional = /\/(dnsendpoints|referencegrants)$/.test(url.pathname);
     const stream: Stream = { path: url.pathname, response, held: [], silent: false };
     if (!isOptional) {

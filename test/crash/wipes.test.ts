@@ -1,4 +1,4 @@
-/** The other tiers run more of these: WIPES_SEQUENCES says how many, WIPES_SEED repeats a run's choices. */
+/** The deep tier runs more sequences. WIPES_SEQUENCES sets their number, WIPES_SEED repeats a run's choices. */
 import { expect, it } from 'vitest';
 import { isDeep } from '../tier.ts';
 import { checkPromise } from './wipes/promise.ts';
@@ -9,7 +9,7 @@ const SEQUENCES = Number(process.env.WIPES_SEQUENCES ?? (isDeep ? 2_000 : 16));
 
 const world = await openWorld();
 
-it(`there is exactly one credential, whatever was wiped, cut short or late (seed ${SEED})`, {
+it(`exactly one credential remains after random wipes, crashes and late calls (seed ${SEED})`, {
   timeout: 60_000 + 2_000 * SEQUENCES,
 }, async ({ annotate }) => {
   await checkPromise(world, SEQUENCES, SEED);

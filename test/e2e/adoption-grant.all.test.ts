@@ -1,4 +1,4 @@
-/** Namespaces in which existing resources may neither be adopted nor named by id, and keys with the rights of users. */
+/** Namespaces that may not adopt existing resources or refer to them by id, and API keys that belong to users. */
 import { expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { CREDENTIALS, credential, manifest, ours, POLICIES, policy, SECRETS, startStack } from './stack.ts';
@@ -9,7 +9,7 @@ const { client } = stack;
 
 const KEYS = ours('apikeys');
 
-/** The id of a policy that is nobody's in the cluster. */
+/** The id of a policy that belongs to no object in the cluster. */
 const theirs = async () => (await client.ipPolicies.create({ description: 'theirs' })).id;
 const bot = async () => (await client.botUsers.create({ name: 'theirs' })).id;
 const observe = { managementPolicy: 'Observe' };
@@ -32,13 +32,13 @@ test.for([
   ],
   ['an owner by id', 'apikeys', bot, (id: string) => object('APIKey', { ownerRef: { id } })],
   [
-    'an edge by id, of which the modules would be shown',
+    'an edge by id, whose modules the object would show',
     'tlsedgemodules',
     async () => (await client.tlsEdges.create({})).id,
     (id: string) => object('TLSEdgeModules', { tlsEdgeRef: { id }, ...observe }),
   ],
 ] as const)(
-  '%s is refused, in the same words whether or not the resource exists',
+  '%s is refused, with the same message whether or not the resource exists',
   async ([, plural, make, declare]) => {
     const id = await make();
     const before = await stack.sql('select count(*) as n from events');
@@ -55,7 +55,7 @@ test.for([
   },
 );
 
-test('what is refused elsewhere works in a namespace of the list', async () => {
+test('adopting and observing work once the namespace is in the list', async () => {
   const [adopted, observed] = [await theirs(), await theirs()];
   await stack.apply(
     policy('adopted', { description: 'ours' }, { [ANNOTATION.adopt]: adopted }),
@@ -70,7 +70,7 @@ test('what is refused elsewhere works in a namespace of the list', async () => {
   expect(await client.ipPolicies.get(observed)).toMatchObject({ description: 'theirs' });
 });
 
-test('a key belongs to a bot, and to a user only with --allow-user-api-keys', async () => {
+test('an API key without a bot as its owner is refused unless --allow-user-api-keys is set', async () => {
   await stack.restart(undefined, { adoptNamespaces: undefined });
   const before = await stack.remoteIds();
   await stack.apply(object('APIKey', {}));
@@ -83,7 +83,7 @@ test('a key belongs to a bot, and to a user only with --allow-user-api-keys', as
   await stack.remove(KEYS, 'it');
 });
 
-test('an object restored with its annotations and its Secret keeps both once its namespace is permitted', async () => {
+test('a restored object keeps its credential and its Secret once its namespace is permitted', async () => {
   await stack.restart();
   await stack.apply(credential('backup'));
   const { object: backup, status } = await stack.ready(CREDENTIALS, 'backup');
@@ -102,7 +102,7 @@ test('an object restored with its annotations and its Secret keeps both once its
   expect(ready?.message).toContain('--adopt-namespaces that include it until this object is Ready');
   await stack.restart(undefined, { adoptNamespaces: [stack.namespace] });
   expect((await stack.ready(CREDENTIALS, 'backup')).status.id).toBe(status.id);
-  // From now on, its status says that it has created the credential.
+  // The status now records that this object created the credential, so the permission is no longer needed.
   await stack.restart();
   await stack.reconciled(CREDENTIALS, 'backup');
   expect((await stack.ready(CREDENTIALS, 'backup')).status.id).toBe(status.id);

@@ -5,7 +5,7 @@ import { readLease } from '../../src/operator/kube/lease.ts';
 import { cluster, kubectl } from '../harness.ts';
 import { eventually, LEASES, POLICIES, policy, type RunningOperator, startStack } from './stack.ts';
 
-// What is refused is tried again every 10 s: all that the mutation tester gives a test by default.
+// The operator checks a refused key again only every 10 s: a test may exceed the mutation tester's default timeout.
 vi.setConfig({ testTimeout: 60_000 });
 
 const stack = await startStack({ prefix: 'owner', operators: 0 });
@@ -27,7 +27,7 @@ const readyz = async (operator: RunningOperator) => {
   return { status: response.status, text: await response.text() };
 };
 
-test('one with the key of another owner is not ready, and leaves the lead to others', async () => {
+test('a replica with the key of another owner is not ready and does not become the leader', async () => {
   const first = await stack.operate({ ...settings, identity: 'first' });
   expect(await remembered()).toBe(ours);
   const wrong = stack.makeOperator({ ...settings, identity: 'wrong', apiKey: otherKey });
@@ -45,9 +45,9 @@ test('one with the key of another owner is not ready, and leaves the lead to oth
   expect(await remembered()).toBe(ours);
 });
 
-test('without the namespace of its Lease, it says so and waits', async () => {
+test('a replica reports that the namespace of its Lease is missing, and waits for it', async () => {
   const leaseNamespace = `${namespace}-later`;
-  // Who may keep a Lease everywhere: nobody has rights in a namespace that does not exist.
+  // As an administrator: a service account cannot have permissions in a namespace that does not exist.
   const { kubeconfigPath } = await cluster();
   const operator = stack.makeOperator({ ...settings, leaseNamespace, kubeconfig: kubeconfigPath });
   const started = operator.start();

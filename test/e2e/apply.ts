@@ -1,6 +1,6 @@
 /**
- * `kubectl apply` and `kubectl delete` without the process, which takes longer than the API server: what they send, and what they
- * say of a refusal. Only for test files; kubectl itself is used by those that show commands to users.
+ * Sends what `kubectl apply` and `kubectl delete` send, and reports refusals as they do, without starting kubectl: that
+ * takes longer than the request. Only for test files. Tests of commands that are shown to users run kubectl itself.
  */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { z } from 'zod';
@@ -31,7 +31,7 @@ const status = z.object({
     .default({ kind: '', name: '', causes: [] }),
 });
 
-/** The words of kubectl for what the API server has answered. */
+/** An error response of the API server, as kubectl words it. */
 function refusal(body: string): string {
   const { reason, message, details } = status.parse(JSON.parse(body));
   if (reason !== 'Invalid' || details.causes.length === 0) return `Error from server (${reason}): ${message}`;
@@ -45,13 +45,13 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 interface Answer {
   code: number;
-  /** Parsed if it is a success. */
+  /** The parsed body of a successful response. */
   object: Json | undefined;
   /** As kubectl shows it. */
   stderr: string;
 }
 
-/** The names of what is no longer declared, as null: what a merge patch removes. */
+/** A merge patch that removes what is no longer declared, by setting it to null. */
 function removed(before: Json, after: Json): Json {
   const entries = Object.entries(before).flatMap(([key, value]): [string, unknown][] => {
     if (!(key in after)) return [[key, null]];
@@ -87,7 +87,7 @@ export class Applier {
     return this.#transport.close();
   }
 
-  /** Whether it does all that is asked, and knows where such an object, or each of such a list, belongs; if not, kubectl does. */
+  /** Whether this class supports the arguments and knows the path of every object; otherwise, use kubectl. */
   static knows(manifest: unknown, args: readonly string[]): boolean {
     if (args.some((arg) => arg !== DRY_RUN)) return false;
     const items = itemsOf(manifest);
@@ -96,7 +96,7 @@ export class Applier {
     );
   }
 
-  /** Each of the objects, whether or not those before it were accepted. */
+  /** Applies every object, even if an earlier one is refused. */
   async apply(manifest: unknown, args: readonly string[]): Promise<CommandResult> {
     let [code, stderr] = [0, ''];
     for (const item of itemsOf(manifest)) {
@@ -118,7 +118,7 @@ export class Applier {
     }
     const isGone = async (name: string) =>
       (await this.#send('GET', `${kindPath}/${name}`, new URLSearchParams())).code === 404;
-    if (code === 0) for (const name of names) await waitFor(`the end of ${kindPath}/${name}`, () => isGone(name));
+    if (code === 0) for (const name of names) await waitFor(`the deletion of ${kindPath}/${name}`, () => isGone(name));
     return { code, stdout: '', stderr };
   }
 
@@ -143,7 +143,7 @@ export class Applier {
     return this.#send('PATCH', path, query, merged(lost, body));
   }
 
-  /** Of a collection in the namespace. */
+  /** The path of a collection in the namespace. */
   #pathOf(apiVersion: string, plural: string): string {
     const root = apiVersion.includes('/') ? 'apis' : 'api';
     return `/${root}/${apiVersion}/namespaces/${this.#namespace}/${plural}`;

@@ -1,15 +1,15 @@
-/** Keeps writes of the management API waiting in the database. */
+/** Makes writes of the management API wait in the database. */
 import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import { eventually } from './stack.ts';
 
 export interface Blockade {
-  /** Resolves when somebody waits. */
+  /** Resolves once a query waits for the lock. */
   waiting(): Promise<void>;
   release(): Promise<unknown>;
 }
 
-/** @param mode `exclusive` lets reads pass, `access exclusive` nothing */
+/** @param mode `exclusive` lets reads pass, `access exclusive` blocks them as well */
 export async function blockPolicies(databaseUrl: string, mode: 'exclusive' | 'access exclusive'): Promise<Blockade> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -18,7 +18,7 @@ export async function blockPolicies(databaseUrl: string, mode: 'exclusive' | 'ac
   return {
     waiting: () =>
       eventually(async () => {
-        // Within a transaction, PostgreSQL keeps showing the activity of the first look.
+        // Within a transaction, PostgreSQL keeps returning the activity as of the first query.
         await client.query('select pg_stat_clear_snapshot()');
         const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
         expect((await client.query(text)).rowCount).toBeGreaterThan(0);

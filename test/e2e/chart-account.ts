@@ -1,4 +1,4 @@
-/** The service account and the rights that the chart gives to the operator, to work with them. Only for test files. */
+/** The service account and permissions that the chart gives the operator, for use in tests. Only for test files. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export const ACCOUNT = 'it-tunnel-operator-operator';
 
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-account-'));
 
-/** What the chart grants in a namespace that the operator watches, and for its Lease. */
+/** The rules that the chart grants in a namespace that the operator watches, and for its Lease. */
 export async function chartRules(): Promise<Rule[]> {
   const roles = (await rights('any', ['any'])).filter(({ kind }) => kind === 'Role');
   return roles.flatMap((object) => role.parse(object).rules);
@@ -38,9 +38,9 @@ const rights = (namespace: string, watchNamespaces: readonly string[]) =>
   );
 
 /**
- * Makes the operator's service account in `namespace` with its rights in the namespaces `watch` (none: in all).
- * @param change what is to differ from the rules of the chart
- * @returns a kubeconfig file that speaks for the account
+ * Creates the operator's service account in `namespace`, with its permissions in the namespaces `watch` (none: in all).
+ * @param change changes the rules of the chart
+ * @returns a kubeconfig file for the account
  */
 export async function chartAccount(
   run: Kubectl,
@@ -72,7 +72,7 @@ export async function chartAccount(
   return file;
 }
 
-/** Returns when the API server, which learns of rights a moment after it has stored them, grants the last of these. */
+/** Waits until the API server grants the last of these rules. It applies rules a moment after it has stored them. */
 async function untilGranted(run: Kubectl, user: string, namespace: string | undefined, rules: readonly Rule[]) {
   const rights = rules.flatMap(({ apiGroups, resources, verbs }) =>
     resources.flatMap((resource) => verbs.map((verb) => ({ group: apiGroups[0], resource, verb }))),
@@ -81,7 +81,7 @@ async function untilGranted(run: Kubectl, user: string, namespace: string | unde
   if (last === undefined) return;
   const spec = { user, resourceAttributes: { ...last, namespace } };
   const input = JSON.stringify({ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec });
-  await waitFor(`the right to ${last.verb} ${last.resource}`, async () => {
+  await waitFor(`permission to ${last.verb} ${last.resource}`, async () => {
     const { stdout } = await run(['create', '-f', '-', '-o', 'jsonpath={.status.allowed}'], { input });
     return stdout === 'true';
   });

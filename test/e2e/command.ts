@@ -1,4 +1,4 @@
-/** A command of the program in a process of its own, as users run it. */
+/** Runs a command of the program in its own process, as users do. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { CommandResult } from '../harness.ts';

@@ -1,4 +1,4 @@
-/** What the one reconcile does for objects of every kind beyond what every-kind.test.ts shows of each. */
+/** The reconcile that all kinds share, beyond what every-kind.test.ts covers for each kind. */
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { eventually, POLICIES, policy, startStack } from './stack.ts';
@@ -11,7 +11,7 @@ const ABSENT = 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd';
 const observe = { managementPolicy: 'Observe' };
 const adopting = (id: string) => ({ [ANNOTATION.adopt]: id });
 
-/** One that is ready, with its id. */
+/** Creates a policy and waits until it is ready; returns it with its id. */
 async function made(name: string, spec: object = {}) {
   await stack.apply(policy(name, spec));
   const seen = await stack.ready(POLICIES, name);
@@ -27,7 +27,7 @@ describe('the identity of an object', () => {
     expect(Object.keys(after).sort()).toEqual(Object.keys(status).sort());
   });
 
-  test('survives a re-creation of the object with its annotations, as after a restore from a backup', async () => {
+  test('survives when the object is recreated with its annotations, as after a restore from a backup', async () => {
     const { id, object } = await made('restored');
     const before = await stack.remoteIds();
     await stack.restart(async () => {
@@ -41,7 +41,7 @@ describe('the identity of an object', () => {
     expect(await stack.remoteIds()).toEqual(before);
   });
 
-  test('is not tied to the name: an object that is deleted and re-created gets another resource', async () => {
+  test('is not tied to the name: an object that is deleted and recreated gets a new resource', async () => {
     const { id } = await made('again');
     await stack.remove(POLICIES, 'again');
     expect(await stack.remoteIds()).not.toContain(id);
@@ -95,7 +95,7 @@ describe('the annotation paused', () => {
     await stack.reason(POLICIES, 'paused', 'Synced', 'Paused');
     await stack.apply(policy('paused', { description: 'b' }, { [ANNOTATION.paused]: 'true' }));
     await stack.run('delete', 'ipp', 'paused', '--wait=false');
-    // A reconcile of another object that was asked for later: this one would have been done, too.
+    // A later reconcile of another object is done, so one of this object would have been done before it.
     await stack.reconciled(POLICIES, 'witness');
     expect(await ipPolicies.get(id)).toMatchObject({ description: 'a' });
     expect((await stack.see(POLICIES, 'paused')).ready).toMatchObject({ status: 'True' });
@@ -104,7 +104,7 @@ describe('the annotation paused', () => {
     expect(await stack.remoteIds()).not.toContain(id);
   });
 
-  test('from the start keeps anything from being created', async () => {
+  test('prevents creation if the object has it from the start', async () => {
     const before = await stack.remoteIds();
     await stack.apply(policy('dormant', {}, { [ANNOTATION.paused]: 'yes' }));
     const { synced } = await stack.reason(POLICIES, 'dormant', 'Synced', 'Paused');
@@ -115,10 +115,10 @@ describe('the annotation paused', () => {
   });
 });
 
-describe('of two objects that claim one id', () => {
-  test('the younger waits, and takes over when the older gives up its claim', async () => {
+describe('when several objects claim one id,', () => {
+  test('the younger waits and takes over when the older is deleted', async () => {
     const { id, object } = await made('older', { description: 'older', deletionPolicy: 'Retain' });
-    // Ages count in whole seconds.
+    // Creation timestamps are in whole seconds.
     const created = Date.parse(object.metadata.creationTimestamp);
     await eventually(() => expect(Date.now()).toBeGreaterThan(created + 1_000));
     await stack.apply(policy('younger', { description: 'younger' }, adopting(id)));
@@ -130,17 +130,17 @@ describe('of two objects that claim one id', () => {
     await eventually(async () => expect(await ipPolicies.get(id)).toMatchObject({ description: 'younger' }));
   });
 
-  test('one has it, also when they are created in the same second', async () => {
+  test('only one gets it, even if all are created in the same second', async () => {
     const { id } = await ipPolicies.create({ description: 'wanted' });
     const names = ['a', 'b', 'c', 'd'].map((letter) => `twin-${letter}`);
     await stack.apply(...names.map((name) => policy(name, { description: 'mine' }, adopting(id))));
     await eventually(async () => {
       const seen = await Promise.all(names.map((name) => stack.see(POLICIES, name)));
       const found = seen.map(({ ready }) => ready?.reason).sort();
-      expect(found).toEqual([expect.any(String), ...Array(3).fill('ManagementConflict')]);
+      expect(found).toEqual(['Available', ...Array(3).fill('ManagementConflict')]);
     });
   });
 });
 
-// Applied first, so that tests can wait for a later reconcile than one that must not happen.
+// Applied before the tests run, so that they can wait for a reconcile that comes after one that must not happen.
 await stack.apply(policy('witness'));

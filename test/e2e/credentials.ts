@@ -1,9 +1,9 @@
-/** The credentials of a stack: made, adopted and rotated, and what was created for each. Only for test files. */
+/** Creates, edits and rotates credentials of a stack, and finds what was created for each. Only for test files. */
 import { expect } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { CREDENTIALS, credential, eventually, type Stack } from './stack.ts';
 
-/** As the data of a Secret has it. */
+/** In base64, as in the data of a Secret. */
 export const encoded = (text: string) => Buffer.from(text).toString('base64');
 
 export function credentialsOf(stack: Stack) {
@@ -15,7 +15,7 @@ export function credentialsOf(stack: Stack) {
     expect(result).toMatchObject({ code: 0 });
   }
 
-  /** @param annotations without the prefix that all of ours have */
+  /** @param annotations by their names without the operator's prefix */
   const annotate = (name: string, annotations: Record<string, string | null>) => {
     const ours = Object.entries(annotations).map(([key, value]) => [`${GROUP}/${key}`, value]);
     return stack.annotate(CREDENTIALS, name, Object.fromEntries(ours));
@@ -33,7 +33,7 @@ export function credentialsOf(stack: Stack) {
     return rows.map(({ id }) => id);
   }
 
-  /** Waits until another credential than `id` is in place. */
+  /** Requests a rotation and waits until a credential other than `id` is in place. */
   async function rotated(name: string, id: string) {
     await annotate(name, { 'rotate-requested-at': `${Date.now()}` });
     return eventually(async () => {

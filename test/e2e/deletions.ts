@@ -1,10 +1,10 @@
-/** Deletions that somebody holds up: the operator while it is paused, or the finalizer of somebody else. Only for test files. */
+/** Deletions that are held up, by the annotation paused or by a foreign finalizer. Only for test files. */
 import { expect } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { eventually, type Stack } from './stack.ts';
 
-/** A finalizer of somebody else. */
+/** A finalizer that does not belong to the operator. */
 export const HOLD = 'example.com/hold';
 
 export function deletionsOf(stack: Stack) {

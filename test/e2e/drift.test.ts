@@ -1,4 +1,4 @@
-/** Changes made in the API by others are reverted. every-kind.test.ts has each field of each kind, and the steady state. */
+/** Changes made in the API are reverted. every-kind.test.ts covers each field of each kind, and the steady state. */
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { CREDENTIALS, credential, eventually, POLICIES, policy, startStack } from './stack.ts';
@@ -19,7 +19,7 @@ async function made(name: string, spec: object = { description: 'mine', rules })
 }
 
 describe('an IP policy', () => {
-  test('that was changed is reverted, which shows as condition, Event and metric until the object changes', async () => {
+  test('is reverted when changed, with an Event, a metric, and a condition until the object changes', async () => {
     const id = await made('changed');
     const before = await drifts();
     await client.ipPolicies.update(id, { description: 'theirs', metadata: 'x' });
@@ -44,7 +44,7 @@ describe('an IP policy', () => {
         client.ipPolicyRules.update((await client.rulesOf(id))[0]?.id ?? '', { description: 'other' }),
     ],
     ['deleted', async (id: string) => client.ipPolicyRules.delete((await client.rulesOf(id))[0]?.id ?? '')],
-  ])('of which a rule was %s is reverted', async (what, change) => {
+  ])('is reverted when a rule is %s', async (what, change) => {
     const id = await made(`rule-${what}`);
     await change(id);
     const { synced } = await stack.reason(POLICIES, `rule-${what}`, 'Synced', 'DriftCorrected');
@@ -53,7 +53,7 @@ describe('an IP policy', () => {
     expect(now.toSorted()).toEqual(['10.0.0.0/8 allow inside', '2001:db8::/48 deny null']);
   });
 
-  test('that was deleted is created again, with its rules', async () => {
+  test('is recreated with its rules when deleted', async () => {
     const id = await made('gone');
     await client.ipPolicies.delete(id);
     const again = await eventually(async () => {
@@ -68,7 +68,7 @@ describe('an IP policy', () => {
     );
   });
 
-  test('that is paused or only observed is not reverted, and shows what was changed', async () => {
+  test('is not reverted while paused or only observed; an observed one shows what differs', async () => {
     const paused = await made('paused');
     await stack.annotate(POLICIES, 'paused', { [ANNOTATION.paused]: 'true' });
     await stack.reason(POLICIES, 'paused', 'Synced', 'Paused');
@@ -88,7 +88,7 @@ describe('an IP policy', () => {
   });
 });
 
-test('a credential that was deleted is created again, with a new token in the same Secret', async () => {
+test('a credential is recreated when deleted, with a new token in the same Secret', async () => {
   const issued = (labels = {}) => stack.metric('tunnel_operator_credentials_issued_total', labels);
   await stack.apply(credential('gone'));
   const { status } = await stack.ready(CREDENTIALS, 'gone');

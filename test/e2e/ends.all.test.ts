@@ -1,4 +1,4 @@
-/** Keys and certificates that come to their end are Ready until then, and again once they have been given more time. */
+/** Keys and certificates are Ready until they expire, and again once they get a later expiry. */
 import { expect, test } from 'vitest';
 import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
@@ -12,7 +12,7 @@ const publicKey = { value: hostKeyLine() };
 const KEYS = ours('apikeys');
 const PLURALS = ['apikeys', 'sshhostcertificates', 'certificateauthorities', 'tlscertificates'];
 
-/** Applies an object of each of the kinds, to end then. */
+/** Applies an object of each kind that expires at `end`. */
 async function applyAll(end: Date): Promise<void> {
   const second = end.toISOString().replace(/\.\d+Z$/, 'Z');
   const { pem, keyPem } = await makeCertificate({ ca: false, notAfter: end });
@@ -36,8 +36,8 @@ async function applyAll(end: Date): Promise<void> {
 const allReady = () => Promise.all(PLURALS.map((plural) => stack.ready(ours(plural), 'ending')));
 const creates = () => stack.metric('tunnel_operator_api_requests_total', { method: 'POST' });
 
-test('what ends is not Ready from then on, until it is given more time', { timeout: 120_000 }, async () => {
-  // Everything must have been seen Ready before. Certificates have whole seconds.
+test('an expired key or certificate is not Ready until it gets a later expiry', { timeout: 120_000 }, async () => {
+  // Leaves time to see all objects Ready first. The times in certificates are whole seconds.
   await applyAll(new Date(Math.ceil(Date.now() / 1000) * 1000 + 20_000));
   const before = await allReady();
   await stack.apply(
@@ -56,13 +56,13 @@ test('what ends is not Ready from then on, until it is given more time', { timeo
     expect(synced, plural).toMatchObject({ status: 'True', reason: 'UpToDate' });
   }
   await stack.reason(KEYS, 'watched', 'Ready', 'Expired');
-  // Nothing is issued anew for that, nor after another restart.
+  // Expiry does not make the operator issue anything, even after another restart.
   await stack.restart();
   await Promise.all(PLURALS.map((plural) => stack.reconciled(ours(plural), 'ending')));
   expect(await creates()).toBe(0);
 
   await applyAll(new Date('2099-01-01T00:00:00Z'));
   const after = await eventually(allReady);
-  // A key goes on with a later end; a certificate has it in itself.
+  // A key keeps its id with a later expiry. A certificate contains its expiry, so it is replaced.
   expect(after.map(({ status }, n) => status.id === before[n]?.status.id)).toEqual([true, false, false, false]);
 });

@@ -1,6 +1,6 @@
 /**
- * What holds for every kind: its fields reach the API and come back, and it takes part in everything that the one
- * reconcile does. The other files show the details with two kinds.
+ * Every kind: its fields reach the API and are read back, and everything that the shared reconcile does works for it.
+ * The other files cover the details with two kinds.
  */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ const post = postTo(stack.api.url, API_KEY);
 
 const record = z.record(z.string(), z.unknown());
 
-/** Numbers that no two objects share. */
+/** Counts declarations, so that no two objects share a number. */
 let numbers = 0;
 const declare = (row: KindRow, source?: SourceStyle) => row.declare(post, ++numbers, source);
 
@@ -30,7 +30,7 @@ const apply = (
   annotations = {},
 ) => stack.apply(...objects, manifest(row, name, spec, annotations));
 
-/** One that is ready, with its id. */
+/** Creates an object and waits until it is ready; returns its id. */
 async function made(row: KindRow, name: string, declaration: Declaration) {
   await apply(row, name, declaration);
   return String((await stack.ready(row.type, name)).status.id);
@@ -88,7 +88,7 @@ describe('every kind', () => {
   });
 
   test.concurrent.for(rows)(
-    '$name is refused at once without what it must have, and with what it has not',
+    '$name is refused by the API server without a required field, or with one that is unknown, too long or mistyped',
     async (row) => {
       const name = `${row.type.plural}-refused`;
       const { spec } = (await declare(row)).another;
@@ -111,7 +111,7 @@ describe('every kind', () => {
   );
 
   test.concurrent.for(rows.filter(({ immutable }) => immutable.length > 0))(
-    '$name keeps what cannot be changed, there or not there',
+    '$name cannot have an immutable field added, changed or removed',
     async (row) => {
       const name = `${row.type.plural}-immutable`;
       const { least, another, unlike } = await declare(row);
@@ -130,7 +130,7 @@ describe('every kind', () => {
   );
 
   test.concurrent.for(rows.filter(({ replaced }) => replaced.length > 0))(
-    '$name is made anew when what the API cannot change is changed, and the old one goes',
+    '$name is replaced when a field changes that the API cannot update, and the old resource is deleted',
     async (row) => {
       const { type, replaced } = row;
       const name = `${type.plural}-replaced`;
@@ -156,7 +156,7 @@ describe('every kind', () => {
   ] as const;
   const sourced = rows.filter(({ hasSources }) => hasSources);
   test.concurrent.for(sourced.flatMap((row) => styles.map(([from, style]) => ({ ...row, row, from, style }))))(
-    '$name takes text from $from, and follows it',
+    '$name takes text from $from, and follows changes of the text',
     async ({ row, from, style }) => {
       const { type } = row;
       const name = `${type.plural}-from-${from.split(' ').at(-1)?.toLowerCase()}`;
@@ -164,7 +164,7 @@ describe('every kind', () => {
       await apply(row, name, another);
       const { status } = await stack.ready(type, name);
       expect(await remote(row, String(status.id))).toMatchObject(another.remote);
-      // The object itself stays as it is but for the text.
+      // The spec names the same object, which now has another text.
       await apply(row, name, changed);
       await eventually(async () => {
         const { status: now } = await stack.ready(type, name);
@@ -175,7 +175,7 @@ describe('every kind', () => {
   );
 });
 
-/** Waits for an Event that says that these were set back. */
+/** Waits for an Event that reports these fields as reverted. */
 const isReported = (name: string, members: readonly string[]) =>
   eventually(async () => {
     const told = (await stack.events(name)).filter(({ reason }) => reason === 'DriftCorrected');
@@ -183,9 +183,9 @@ const isReported = (name: string, members: readonly string[]) =>
     expect(named).toContainEqual(expect.arrayContaining([...members]));
   });
 
-describe('what somebody changes at the API', () => {
+describe('a change made directly in the API', () => {
   test.concurrent.for(rows)(
-    'is set back in each field of $name, and named; what is deleted is made again',
+    'is reverted in each field of $name and reported; a deleted resource is recreated',
     async (row) => {
       const { type } = row;
       const name = `${type.plural}-drifted`;
@@ -211,7 +211,7 @@ describe('what somebody changes at the API', () => {
     },
   );
 
-  test.concurrent.for(someOf(modulesRows))('is set back in each module of $name, and named', async (row) => {
+  test.concurrent.for(someOf(modulesRows))('is reverted in each module of $name and reported', async (row) => {
     const name = `${row.type.plural}-drifted`;
     const { whole, drifts, ownerId } = await row.declare(post, ++numbers);
     const external = row.attached.external(client);
@@ -237,7 +237,7 @@ describe('what somebody changes at the API', () => {
   });
 });
 
-test('a steady state of one object of each kind writes nothing, however often it is compared', async () => {
+test('repeated resyncs of one object of each kind in its steady state write nothing', async () => {
   for (const row of rows) await made(row, `${row.type.plural}-steady`, (await declare(row)).another);
   const versions = async () => {
     const lists = await Promise.all(rows.map(({ type }) => stack.kube.list(type, { namespace: stack.namespace })));
@@ -246,7 +246,7 @@ test('a steady state of one object of each kind writes nothing, however often it
   const resyncs = ({ name }: KindRow) =>
     stack.metric('tunnel_operator_resyncs_total', { kind: name, result: 'success' });
   const compared = async () => {
-    // Of all, before it waits for the first: they are compared at the same time.
+    // Reads all counters before it waits for the first, since the resyncs run at the same time.
     const before = await Promise.all(rows.map(resyncs));
     for (const [at, row] of rows.entries()) {
       await eventually(async () => expect(await resyncs(row)).toBeGreaterThan((before[at] ?? 0) + 2));

@@ -19,7 +19,7 @@ async function example(file: string): Promise<Manifest[]> {
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 
-/** Columns of what no example uses. */
+/** Columns that are empty because no example uses the feature. */
 const UNUSED: Readonly<Record<string, readonly string[]>> = {
   apikeys: ['EXPIRESAT'],
   eventdestinations: ['ROTATES'],
@@ -27,7 +27,7 @@ const UNUSED: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('the examples', () => {
-  test('are applied without a word, and become ready', async () => {
+  test('are applied without a warning and become ready', async () => {
     for (const file of files) {
       expect(await stack.run('apply', '-f', `${ROOT}examples/${file}`)).toMatchObject({ code: 0, stderr: '' });
     }
@@ -35,7 +35,7 @@ describe('the examples', () => {
     expect(waited).toMatchObject({ code: 0 });
   });
 
-  test('kubectl get tunnels shows the example of every kind, whether it is ready and why', async () => {
+  test('show in kubectl get tunnels for every kind, with their readiness and its reason', async () => {
     const { stdout } = await stack.run('get', 'tunnels');
     const missing = allKinds.filter(({ singular }) => {
       return !new RegExp(`^${singular}\\.tunnel-operator\\.dev/\\S+ +True .* Available +\\S+$`, 'm').test(stdout);
@@ -43,24 +43,24 @@ describe('the examples', () => {
     expect(missing.map(({ kind }) => kind)).toEqual([]);
   });
 
-  test.each(allKinds)('kubectl get -o wide shows $kind in every column', async ({ plural }) => {
+  test.each(allKinds)('fill every column of kubectl get -o wide for $kind', async ({ plural }) => {
     const { stdout } = await stack.run('get', plural, '-o', 'wide');
     const [header = '', ...rows] = stdout.trimEnd().split('\n');
-    // The cells begin below the first letters of the names of their columns.
+    // Each cell begins below the first letter of its column's name.
     const names = [...header.matchAll(/\S+(?: \S+)*/g)];
     const isEmpty = (at: number) =>
       rows.every((row) => row.slice(at, names.find(({ index }) => index > at)?.index).trim() === '');
     expect(names.filter(({ index }) => isEmpty(index)).map(([name]) => name)).toEqual(UNUSED[plural] ?? []);
   });
 
-  test('the token in the Secret may bind what the ACL says, and nothing else', async () => {
+  test('give an agent a token that may bind only what the ACL allows', async () => {
     const token = (await stack.secret('build-agent-token'))?.AUTHTOKEN ?? '';
     const may = async (bind: string) => (await stack.client.authenticate({ token, bind })).allowed;
     expect(await may('node-1.build.example.com')).toBe(true);
     expect(await may('shop.example.com')).toBe(false);
   });
 
-  test('edited and applied again, an IP policy changes in the API', async () => {
+  test('change an IP policy in the API when edited and applied again', async () => {
     const [office] = await example('ip-policy.yaml');
     const spec = { description: 'Head office', rules: [{ cidr: '198.51.100.0/24', action: 'allow' }] };
     expect(await stack.tryApply({ ...office, spec })).toMatchObject({ code: 0, stderr: '' });
@@ -75,7 +75,7 @@ describe('the examples', () => {
     });
   });
 
-  test('deleted by file, they leave nothing behind', async () => {
+  test('leave nothing behind when deleted by file', async () => {
     const token = (await stack.secret('shop-agent'))?.token;
     expect(await stack.accepts(token)).toBe(true);
     const paths = files.flatMap((file) => ['-f', `${ROOT}examples/${file}`]);
@@ -84,8 +84,8 @@ describe('the examples', () => {
     expect(await stack.accepts(token)).toBe(false);
   });
 
-  test('deleted by file, their Secrets are collected as garbage', needsControllerManager, async () => {
-    // The garbage collector looks for new kinds every 30 s, and these may be new to it.
+  test('have their Secrets garbage-collected when deleted by file', needsControllerManager, async () => {
+    // The garbage collector looks for new kinds every 30 s, and may not know these yet.
     await eventually(async () => {
       expect(await stack.secret('shop-agent')).toBeUndefined();
       expect(await stack.secret('build-agent-token')).toBeUndefined();
@@ -100,7 +100,7 @@ describe('everything together', async () => {
   const place = await startStack({ prefix: 'everything' });
   const empty = await startStack({ prefix: 'empty', operators: 0 });
 
-  /** What the manifests tie together, as an API must have it. */
+  /** Expects the references between the manifests in the API. */
   async function expectTied(client: typeof place.client): Promise<void> {
     const idOf = async (plural: string, name: string) => String((await place.ready(ours(plural), name)).status.id);
 
@@ -129,7 +129,7 @@ describe('everything together', async () => {
     await expectTied(client);
   }
 
-  test(`becomes ready among all the examples, one after another in any order (seed ${SEED})`, {
+  test(`becomes ready with all the examples, applied one by one in random order (seed ${SEED})`, {
     timeout: 180_000,
   }, async () => {
     const all = (await Promise.all(files.map(example))).flat();
@@ -139,8 +139,8 @@ describe('everything together', async () => {
     expect(await place.remoteIds()).toEqual([]);
   });
 
-  // As docs/operations.md promises when an API has lost everything.
-  test('is created anew in an empty API, with tokens that work there', { timeout: 180_000 }, async () => {
+  // docs/operations.md promises this for an API that has lost all its data.
+  test('is recreated in an empty API, with tokens that work there', { timeout: 180_000 }, async () => {
     const shownIds = () => place.run('get', PLURALS, '-o', 'jsonpath={.items[*].status.id}');
     await place.apply(...(await example('everything.yaml')));
     await becomesReady();
@@ -155,7 +155,7 @@ describe('everything together', async () => {
       return found;
     }, 90_000);
     await becomesReady(empty.client);
-    // Modules have the id of what they are set at.
+    // Modules have the id of their edge or route.
     expect((await empty.remoteIds()).toSorted()).toEqual([...new Set(after)].toSorted());
     expect(await empty.accepts((await place.secret('store-agents'))?.token)).toBe(true);
   });

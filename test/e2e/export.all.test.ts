@@ -1,4 +1,4 @@
-/** The command `export` and its output, applied. test/operator/export/command.test.ts has what an export consists of. */
+/** The command `export`, and applying its output. test/operator/export/command.test.ts covers what it contains. */
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
@@ -24,7 +24,7 @@ const manifests = z.object({
 const run = (args: readonly string[], apiKey = API_KEY) =>
   runCommand(['export', ...args], { TUNNEL_API_URL: api.url, TUNNEL_API_KEY: apiKey });
 
-/** Every sample of every family that has a kind, what those refer to, and modules. */
+/** Creates every sample of every family that has a kind, what those refer to, and modules. */
 async function fillApi() {
   const values = await sampleValues();
   const post = postTo(api.url, API_KEY);
@@ -32,7 +32,7 @@ async function fillApi() {
     await createSample(post, family, 'least', 2 * FAMILIES.indexOf(family), values);
     await createSample(post, family, 'full', 2 * FAMILIES.indexOf(family) + 1, values);
   }
-  // As kubectl would refuse it, or take it for something else, unless it is quoted and escaped.
+  // kubectl would refuse or misread this text unless it is quoted and escaped.
   const policy = await client.ipPolicies.create({ metadata: '\ttab\u2028\u0085\ufeff\ufffe \r\n true' });
   await client.replaceRules(policy.id, { rules: [{ cidr: '192.0.2.0/24', action: 'allow', description: 'all' }] });
   const edge = await client.tlsEdges.create({ description: 'Internal' });
@@ -46,7 +46,7 @@ async function fillApi() {
   return { pem: values.pem, clientSecret: oidc.client_secret, owners: [edge.id, `${portal.id}/${route.id}`] };
 }
 
-test('what is wrong is said in one line', async () => {
+test('an error is reported in one line', async () => {
   const unknown = await run(['--kind', 'Pod']);
   expect(unknown).toMatchObject({ code: 1, stdout: '' });
   expect(unknown.stderr).toContain('--kind is Pod, but must be one of IPPolicy,');
@@ -55,7 +55,7 @@ test('what is wrong is said in one line', async () => {
   expect(refused.stderr).toMatch(/^tunnel-operator failed: the management API at http:.*\n$/);
 });
 
-test('applied, an export takes everything over without a change at the API', { timeout: 120_000 }, async () => {
+test('applying an export adopts everything without a change in the API', { timeout: 120_000 }, async () => {
   const { pem, clientSecret, owners } = await fillApi();
   const secret = async (name: string, stringData: Record<string, string>) =>
     expect(await stack.tryApply({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData })).toMatchObject({
@@ -66,7 +66,7 @@ test('applied, an export takes everything over without a change at the API', { t
     code: 0,
     stderr: expect.stringMatching(/^APIKey ak_\w+ is left out: .* is the key that this was read with.*\n$/),
   });
-  // No secret, but what belongs into the Secrets that it names.
+  // The output contains no secrets, which belong in the Secrets that it names.
   for (const hidden of ['PRIVATE KEY', clientSecret]) expect(stdout).not.toContain(hidden);
   const documents = parseAllDocuments(stdout).map((each) => manifests.parse(each.toJS()));
   const adopted = documents.flatMap(({ metadata }) => metadata.annotations?.[ANNOTATION.adopt] ?? []);

@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions of other projects, with as much of them as the operator needs. */
+/** CustomResourceDefinitions of other projects, reduced to what the operator needs. */
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { REFERENCE_GRANTS } from '../../src/operator/managed/knowledge/reference-grants.ts';
 
@@ -14,7 +14,7 @@ function foreignCrd(kind: string, { group, version, plural }: ResourceType, sche
     kind: 'CustomResourceDefinition',
     metadata: {
       name: `${plural}.${group}`,
-      // The API server asks for one in these groups, and does not look at it.
+      // The API server requires this annotation in these groups; any URL will do.
       annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes/enhancements/pull/1111' },
     },
     spec: {
@@ -33,6 +33,6 @@ function foreignCrd(kind: string, { group, version, plural }: ResourceType, sche
   };
 }
 
-/** @param schema more of its schema */
+/** @param schema is added to the schema */
 export const dnsEndpointCrd = (schema?: object) => foreignCrd('DNSEndpoint', DNS_ENDPOINTS, schema);
 export const referenceGrantCrd = () => foreignCrd('ReferenceGrant', REFERENCE_GRANTS);

@@ -1,4 +1,4 @@
-/** The CRDs check ACL rules and CIDR blocks in CEL, the API in TypeScript: whatever people write, they must agree. */
+/** The CRDs check ACL rules and CIDR blocks in CEL, the API in TypeScript. The two must agree on every input. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES, parseRule } from '../../src/resources/formats/acl.ts';
@@ -8,7 +8,7 @@ import { credential, type Manifest, policy, startStack } from './stack.ts';
 const stack = await startStack({ prefix: 'grammar', operators: 0 });
 const RUNS = { numRuns: 4 };
 
-/** The places in the list at `path` that the API server refuses. */
+/** The indexes of those members of the list at `path` that the API server refuses. */
 async function refused(manifest: Manifest, path: string): Promise<Set<number>> {
   const { code, stderr } = await stack.tryApply(manifest, '--dry-run=server');
   const found = stderr.matchAll(new RegExp(`(?:^\\* |is invalid: )${RegExp.escape(path)}\\[(\\d+)\\]`, 'gm'));
@@ -65,7 +65,7 @@ const wellFormed = fc.oneof(
   fc.tuple(token, token).map(([key, value]) => `bind:${key}=${value}`),
 );
 
-/** `text` with something put in, taken out or repeated. */
+/** `text` with up to two characters inserted and up to three removed. */
 function mangled(text: fc.Arbitrary<string>, characters: string): fc.Arbitrary<string> {
   return (
     fc
@@ -79,7 +79,7 @@ function mangled(text: fc.Arbitrary<string>, characters: string): fc.Arbitrary<s
         const place = at % (original.length + 1);
         return original.slice(0, place) + put + original.slice(place + cut);
       })
-      // What JSON cannot carry, kubectl cannot send.
+      // A lone surrogate cannot be sent: a JSON body is UTF-8.
       .filter((result) => result.isWellFormed())
   );
 }
@@ -89,7 +89,7 @@ test('the CRD accepts an ACL rule if and only if the API does', async () => {
     { weight: 3, arbitrary: wellFormed },
     { weight: 2, arbitrary: mangled(wellFormed, '*.:=[]%/ -_\n') },
   );
-  // One that is too long would keep the API server from looking at the others.
+  // A rule that is too long would keep the API server from checking the others.
   const short = rule.filter((text) => text.length <= MAX_ACL_RULE_LENGTH);
   await fc.assert(
     fc.asyncProperty(fc.array(short, { minLength: 200, maxLength: MAX_ACL_RULES }), async (acl) => {

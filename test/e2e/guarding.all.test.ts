@@ -1,4 +1,4 @@
-/** Modules that guard a route or edge do so from its first revision to its last, whatever the order of changes. */
+/** Modules guard a route or edge from its first revision to its last, in any order of changes. */
 import { describe, expect, test } from 'vitest';
 import { eventually, type Manifest, manifest, ours, startStack } from './stack.ts';
 
@@ -51,8 +51,8 @@ const clear = async (name: string, ...edges: string[]) => {
   await stack.remove(HTTPS_EDGES, ...edges);
 };
 
-describe('nobody gets past what is not yet, or no longer, guarded:', () => {
-  test('a route that is new, made anew, moved, and deleted with its modules', async () => {
+describe('guarding modules', () => {
+  test('are there whenever a route has a backend: created, recreated, moved, or deleted with them', async () => {
     const name = 'guarded';
     await stack.apply(...guarded(name, name, { oidc: OIDC }), object('HTTPSEdge', 'guarded-2'));
     const ids = [await served(name)];
@@ -69,7 +69,7 @@ describe('nobody gets past what is not yet, or no longer, guarded:', () => {
     await stack.remove(HTTPS_EDGES, name, 'guarded-2');
   });
 
-  test('a route whose modules cannot be set says so, and serves once they are, or nobody declares them', async () => {
+  test('that cannot be set keep a new route without a backend, as WaitingForModules, until they are set', async () => {
     const name = 'unguarded';
     const secretless = { ...OIDC, clientSecret: { secretKeyRef: { name, key: 'secret' } } };
     await stack.apply(...guarded(name, name, { oidc: secretless }));
@@ -84,7 +84,7 @@ describe('nobody gets past what is not yet, or no longer, guarded:', () => {
     await clear(name, name);
   });
 
-  test('a route that is moved goes on where it serves until its successor does, also if it is moved on', async () => {
+  test('leave a moved route serving on its old edge until its successor serves, even if moved again', async () => {
     const name = 'going-on';
     const edges = [name, `${name}-2`, `${name}-3`];
     const secretless = { ...OIDC, clientSecret: { secretKeyRef: { name, key: 'secret' } } };
@@ -116,7 +116,7 @@ describe('nobody gets past what is not yet, or no longer, guarded:', () => {
     await clear(name, ...edges);
   });
 
-  test('a TLS edge, whose backend is set last and deleted first', async () => {
+  test('are set on a TLS edge before its backend, and deleted after it', async () => {
     const name = 'guarded-tls';
     const ref = { tlsEdgeRef: { name } };
     const modules = {

@@ -1,4 +1,4 @@
-/** What resources of other kinds than credentials hand out: where it is stored, and what becomes of it. */
+/** Values that resources other than credentials hand out: where they are stored, restored, moved and adopted. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
@@ -25,7 +25,7 @@ describe.each([
     key: 'token',
     idKey: 'api-key-id',
     format: /^tnl_ak_/,
-    /** Whether nobody can read it again. */
+    /** Whether the API shows it only once. */
     isOneTime: true,
   },
   {
@@ -48,7 +48,7 @@ describe.each([
     format: /^ssh-ed25519-cert-v01@openssh.com /,
     isOneTime: false,
   },
-])('what $kind.kind hands out', ({ kind, spec, body, secretType, key, idKey, format, isOneTime }) => {
+])('the value from $kind.kind', ({ kind, spec, body, secretType, key, idKey, format, isOneTime }) => {
   const type = ours(kind.plural);
   const make = (name: string, more: object = {}, annotations: Record<string, string> = {}) =>
     stack.apply(manifest({ name: kind.kind }, name, { ...spec, ...more }, annotations));
@@ -76,7 +76,7 @@ describe.each([
   test.each([
     ['deleted', undefined],
     ['altered', { data: { [key]: encoded('made up') } }],
-  ])('is restored from the API where that shows it, and else new, when the Secret was %s', async (what, patch) => {
+  ])('is restored if the API still shows it, or else replaced, when the Secret was %s', async (what, patch) => {
     const name = `${kind.singular}-${what}`;
     const before = await made(name);
     await stack.restart(async () => {
@@ -93,7 +93,7 @@ describe.each([
     });
   });
 
-  test('moves with the Secret, stays with Retain, and is adopted from there', async () => {
+  test('moves with the Secret, stays in it with Retain, and is adopted from there', async () => {
     const [name, moved] = [`${kind.singular}-moving`, `${kind.singular}-moved`];
     const secret = { name: moved, key: 'OTHER', template: { labels: { app: 'shop' } } };
     const before = await made(name);
@@ -111,7 +111,7 @@ describe.each([
     expect((await kube.get(SECRETS, moved, namespace)).metadata.ownerReferences).toHaveLength(1);
   });
 
-  test('of what was made in the API is stored if it can be read, and else asked for', async () => {
+  test('is stored on adoption if the API still shows it, or else unavailable until a rotation', async () => {
     const name = `${kind.singular}-adopted`;
     const { id } = await kind.calls(client).create(body);
     await make(name, {}, { [ANNOTATION.adopt]: id });

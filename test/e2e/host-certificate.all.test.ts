@@ -1,4 +1,4 @@
-/** An SSHHostCertificate is issued anew, whatever the reason, and its Secret follows. handed-out.all.test.ts has the rest. */
+/** Reasons to reissue an SSHHostCertificate; its Secret follows. handed-out.all.test.ts covers the rest. */
 import { expect, test } from 'vitest';
 import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
 import { eventually, manifest, ours, startStack } from './stack.ts';
@@ -28,7 +28,7 @@ const shown = async (name: string) => {
   const { status } = await stack.ready(CERTIFICATES, name);
   return client.sshHostCertificates.get(String(status.id));
 };
-/** Waits until another certificate than this is in place, alone, and in the Secret. */
+/** Waits until a certificate other than `id` is in place and in the Secret, and `id` is deleted. */
 const reissued = (name: string, id: string) =>
   eventually(async () => {
     const resource = await shown(name);
@@ -40,7 +40,7 @@ const reissued = (name: string, id: string) =>
     expect(await stack.remoteIds()).not.toContain(id);
     return resource;
   });
-/** As if it had been issued so long ago. */
+/** Makes the certificate older by so many days. */
 const age = (id: string, days: number) =>
   stack.sql(
     `update ssh_host_certificates set created_at = created_at - make_interval(days => $2),
@@ -49,7 +49,7 @@ const age = (id: string, days: number) =>
     [id, days],
   );
 
-test('a host certificate is issued anew when its spec or the key in its source changes', async () => {
+test('a host certificate is reissued when its spec or the key in its source changes', async () => {
   await apply('changed');
   const first = await shown('changed');
   const spec = { principals: ['a.example.com'], validAfter: '2026-01-01T00:00:00Z' };
@@ -67,8 +67,8 @@ test('a host certificate is issued anew when its spec or the key in its source c
 
 test.each([
   ['30 days', {}, 300, 40],
-  ['as long as the spec says', { renewBefore: '2400h' }, 260, 10],
-])('a host certificate is issued anew %s before it ends, after a restart, too', async (what, spec, early, rest) => {
+  ['the time in renewBefore', { renewBefore: '2400h' }, 260, 10],
+])('a host certificate is reissued %s before it expires, also after a restart', async (what, spec, early, rest) => {
   const name = `renewed-${what.split(' ')[0]}`;
   await apply(name, spec);
   const { id } = await shown(name);

@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions that a cluster lacks, get later and lose again, on a control plane of its own. */
+/** CustomResourceDefinitions that are missing, installed later and deleted again, on a control plane of their own. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
@@ -31,7 +31,7 @@ describe('without a CustomResourceDefinition', skipFor(NOT_OUR_CLUSTER), async (
   };
   const missing = (labels = {}) => stack.metric('tunnel_operator_crd_missing', labels);
 
-  test('of a kind, the others are served, it is said, and the kind starts when it comes', async () => {
+  test('the kind is reported as missing, the others are served, and the kind starts once it is installed', async () => {
     await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
     await run(['create', 'namespace', TO]);
     await run(['delete', '-f', CRD]);
@@ -67,7 +67,7 @@ describe('without a CustomResourceDefinition', skipFor(NOT_OUR_CLUSTER), async (
     expect(await stack.remoteIds()).toEqual([]);
   });
 
-  test('of ReferenceGrants, a reference into another namespace is permitted only once there is one', async () => {
+  test('of ReferenceGrants, references into other namespaces are refused; later they need a grant', async () => {
     const untilReason = async (condition: string, reason: string) => {
       const path = `jsonpath={.status.conditions[?(@.type=="${condition}")].reason}=${reason}`;
       await run(['wait', `--for=${path}`, '--timeout=30s', 'epc/far']);
@@ -81,7 +81,7 @@ describe('without a CustomResourceDefinition', skipFor(NOT_OUR_CLUSTER), async (
     expect(await message()).toMatch(/: the cluster has no referencegrants\..*; install its CustomResourceDefinition$/);
     await apply(referenceGrantCrd());
     await run(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
-    // Noticed without a change of the object.
+    // The operator notices the new kind without a change of the object.
     await eventually(async () => expect(await message()).toContain('have one created there'), 60_000);
 
     const grant = {

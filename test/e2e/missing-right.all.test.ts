@@ -1,4 +1,4 @@
-/** The operator with less than the permissions of the chart: it says what it lacks, and goes on once it has it. */
+/** The operator with fewer permissions than the chart grants: it reports what is missing until that is granted. */
 import { describe, expect, test } from 'vitest';
 import { kubectl } from '../harness.ts';
 import { chartAccount } from './chart-account.ts';
@@ -12,7 +12,7 @@ describe('without a permission', async () => {
     rules.map((rule) => ({ ...rule, resources: rule.resources.filter((name) => name !== plural) })),
   );
 
-  test('the log names it once, and /readyz as long as it is missing', async () => {
+  test('the log names it once, and /readyz names it until it is granted', async () => {
     const resource = `${plural}.tunnel-operator.dev`;
     const missing = `not allowed to list ${resource} in namespace ${namespace}; grant get, list and watch on ${resource}`;
     const operator = stack.makeOperator({ kubeconfig: file });
@@ -45,7 +45,7 @@ describe('without the permission to write Events', async () => {
     rules.filter(({ resources }) => !resources.includes('events')),
   );
 
-  test('everything else works, and the log says so once', async () => {
+  test('everything else works, and the log names the permission once', async () => {
     await stack.operate({ kubeconfig: file });
     await stack.apply(policy('a'), policy('b'));
     await stack.ready(POLICIES, 'a');

@@ -1,4 +1,4 @@
-/** Modules of edges: settings without an id, which an object sets, changes, deletes and sets back. */
+/** Modules of edges: settings without an id of their own, which an object sets, changes, deletes and reverts. */
 import { describe, expect, test } from 'vitest';
 import { ifThere } from './if-there.ts';
 import { eventually, manifest, ours, startStack } from './stack.ts';
@@ -25,7 +25,7 @@ async function modulesOf(edgeId: string): Promise<Record<string, string[]>> {
 
 const backend = (name: string) => ({ backend: { backendRef: { kind: 'TunnelGroupBackend', name } } });
 
-test('the modules of an edge are set, changed, deleted and set again, as the spec has them', async () => {
+test('the modules of an edge are set, changed, deleted and set again as the spec changes', async () => {
   const name = 'life';
   await stack.apply(
     object('TLSEdge', name),
@@ -80,7 +80,7 @@ describe('without a resync in between', async () => {
   const declare = (edge: string, modules: object) =>
     quiet.apply(object('TLSEdgeModules', 'modules', { tlsEdgeRef: { name: edge }, ...modules }));
 
-  test('an edge shows which modules it has by now', async () => {
+  test('an edge shows its current modules', async () => {
     await quiet.apply(
       object('TLSEdge', 'first'),
       object('TLSEdge', 'second'),
@@ -102,8 +102,8 @@ describe('without a resync in between', async () => {
 });
 
 describe('drift', () => {
-  // Of what is changed or deleted, see every-kind.test.ts.
-  test('a module that somebody adds is deleted', async () => {
+  // every-kind.test.ts covers modules that are changed or deleted in the API.
+  test('a module that was added in the API is deleted', async () => {
     const name = 'added';
     await stack.apply(
       object('TLSEdge', name),
@@ -131,7 +131,7 @@ describe('the edge', () => {
     return idOf(ours('tunnelgroupbackends'), name);
   };
 
-  test('that is made anew has the modules again', async () => {
+  test('gets its modules again when it is recreated', async () => {
     const name = 'anew';
     const answering = await withBackend(name, name);
     await stack.apply(object('TLSEdgeModules', name, { tlsEdgeRef: { name }, ...backend(name) }));
@@ -150,7 +150,7 @@ describe('the edge', () => {
     await stack.remove(EDGES, name);
   });
 
-  test('that the object no longer refers to loses the modules, and the other one has them', async () => {
+  test('loses its modules when the object refers to another edge, which gets them', async () => {
     const answering = await withBackend('moved', 'from', 'to');
     const [from, to] = [await idOf(EDGES, 'from'), await idOf(EDGES, 'to')];
     for (const [target, other, name] of [
@@ -169,7 +169,7 @@ describe('the edge', () => {
     await stack.remove(EDGES, 'from', 'to');
   });
 
-  test('is managed by one object; the other says so, and takes over when that goes', async () => {
+  test('is managed by one object; a second reports the conflict, and takes over once the first is gone', async () => {
     const answering = await withBackend('one', 'one');
     const other = await withBackend('two');
     const spec = { tlsEdgeRef: { name: 'one' } };
@@ -192,7 +192,7 @@ describe('the edge', () => {
     await watching;
     expect(seen.filter((modules) => modules.backend === undefined)).toEqual([]);
     expect(await modulesOf(edge)).toEqual({ backend: [other] });
-    // Two that are deleted at once do not leave them to each other.
+    // Two objects that are deleted at once do not leave the modules to each other.
     await stack.apply(object('TLSEdgeModules', 'one', { ...spec, ...backend('one') }));
     await stack.reason(EDGE_MODULES, 'one', 'Ready', 'ManagementConflict');
     await stack.run('delete', EDGE_MODULES.plural, 'one', 'two', '--timeout=30s');
@@ -200,7 +200,7 @@ describe('the edge', () => {
     await stack.remove(EDGES, 'one');
   });
 
-  test('waits with its deletion for the object; both go', async () => {
+  test('is not deleted before the object that refers to it', async () => {
     await withBackend('blocked', 'blocked');
     await stack.apply(object('TLSEdgeModules', 'blocked', { tlsEdgeRef: { name: 'blocked' }, ...backend('blocked') }));
     await stack.ready(EDGE_MODULES, 'blocked');

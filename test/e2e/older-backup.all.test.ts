@@ -8,7 +8,7 @@ const ROTATE = 'tunnel-operator.dev/rotate-requested-at';
 const RETIRING = 'tunnel-operator.dev/retiring';
 const RECONCILE = 'tunnel-operator.dev/reconcile-requested-at';
 
-/** What the API knows of credentials, and what was created for which object. */
+/** The credentials, and the idempotency records of what was created for each object. */
 const TABLES = ['credentials', 'idempotency_keys', 'idempotency_scopes'];
 
 /** Generated columns cannot be written. */
@@ -45,14 +45,14 @@ const idsOf = async (name: string) => {
   return rows.map(({ id }) => id);
 };
 
-/** The object has exactly one credential, whose token is in the Secret. */
+/** Expects exactly one credential of the object, and a token in its Secret that works. */
 async function isInOrder(name: string): Promise<void> {
   const { status } = await stack.ready(CREDENTIALS, name);
   expect(await idsOf(name)).toEqual([status.id]);
   expect(await stack.accepts((await stack.secret(name))?.token)).toBe(true);
 }
 
-test('every object has one credential that works in the end, and what was revoked since is revoked again', async () => {
+test('each object ends up with one working token; tokens revoked since the backup are revoked again', async () => {
   const kept = await made('kept', '0s');
   const rotated = await made('rotated', '0s');
   const overlapping = await made('overlapping', '1h');
@@ -68,10 +68,10 @@ test('every object has one credential that works in the end, and what was revoke
   await stack.remove(CREDENTIALS, 'removed');
 
   await stack.restart(restore);
-  // What nobody declares any more is back, and the operator cannot know.
+  // A credential whose object was deleted is back, and the operator cannot know about it.
   expect(await stack.accepts(removed.token)).toBe(true);
   expect(await idsOf('removed')).toEqual([removed.id]);
-  // What is gone is noticed at the next resync; what is back, when somebody asks.
+  // The next resync notices credentials that are gone. Those that are back are noticed when a reconcile is requested.
   const names = ['kept', 'rotated', 'overlapping', 'later'];
   await eventually(async () => {
     for (const name of ['kept', 'rotated', 'later']) await isInOrder(name);

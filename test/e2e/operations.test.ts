@@ -24,7 +24,7 @@ const isLeader = async (operator: RunningOperator) =>
   /^leader_election_master_status\{name="tunnel-operator"\} 1$/m.test((await probe(operator, '/metrics')).text);
 const lease = async () => (await kube.get(LEASES, 'tunnel-operator', namespace)).spec;
 
-describe('of two operators', () => {
+describe('with two operators,', () => {
   test('one leads; when it stops, the other takes over and works', async () => {
     const settings = { leaderElect: true, leaseMs: 6_000 };
     const first = await stack.operate({ ...settings, identity: 'first' });
@@ -87,7 +87,7 @@ describe('a stop', () => {
   });
 });
 
-describe('metrics and probes', () => {
+describe('metrics', () => {
   test('have the names of controller-runtime and client-go, with the values that dashboards expect', async () => {
     const operator = await stack.restart();
     await stack.apply(policy('counted'), credential('counted'));

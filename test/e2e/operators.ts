@@ -1,7 +1,7 @@
-/** The operators of a stack: what they are told, and a start that does not wait for a right in vain. Only for test files. */
+/** The operators of a stack: their settings, and a start that fails if a permission is missing. Only for test files. */
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 
-/** What an operator is told unless its test says otherwise. */
+/** The settings of an operator unless its test changes them. */
 export function operatorSettings(
   its: Pick<OperatorConfig, 'apiUrl' | 'apiKey' | 'kubeconfig' | 'identity'> & { namespace: string },
 ): OperatorConfig {
@@ -12,13 +12,13 @@ export function operatorSettings(
     namespaces: [namespace],
     shardSelector: undefined,
     adoptNamespaces: undefined,
-    // The rows of all kinds include a key without an owner.
+    // The rows of all kinds include an API key without an owner.
     allowUserApiKeys: true,
     concurrency: 8,
     apiConcurrency: 16,
     apiTimeoutMs: 10_000,
     kubeTimeoutMs: 10_000,
-    // A test that is about drift sets it shorter; in the others nothing happens behind their back.
+    // Long enough that no resync disturbs a test. Tests of drift set a shorter one.
     resyncMs: 3_600_000,
     silenceMs: 180_000,
     leaderElect: false,
@@ -30,13 +30,13 @@ export function operatorSettings(
   };
 }
 
-/** Within this time, the API server knows of a right that was just granted. */
+/** The API server applies a permission within this time after it was granted. */
 const GRANTED_MS = 10_000;
 
-/** Without a permission, the start would wait for ever. @throws Error naming the permission */
+/** Waits for the start, which never completes if a permission is missing. @throws Error naming the permission */
 export async function unlessForbidden(start: Promise<void>, logs: readonly string[]): Promise<void> {
   const forbidden = Promise.withResolvers<never>();
-  // One that ran before may have lost its rights since.
+  // Earlier lines may be from an operator that has lost its permissions since.
   const before = logs.length;
   let refusedAt: number | undefined;
   const look = () => {

@@ -1,4 +1,4 @@
-/** Interference with the same objects: people, finalizers, an API that rejects. */
+/** Interference: edits during a reconcile, lost finalizers, and an API that refuses requests or is down. */
 import { describe, expect, test } from 'vitest';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { blockPolicies } from './blockade.ts';
@@ -69,9 +69,9 @@ describe.each([
   });
 
   test.each([
-    ['to a manual edit', false],
-    ['while nobody leads', true],
-  ])('that lost its finalizer %s gets it back in time', async (how, isDown) => {
+    ['by hand', false],
+    ['while no operator runs', true],
+  ])('gets its finalizer back when it was removed %s', async (how, isDown) => {
     const name = named(`unbound-${how.replaceAll(' ', '-')}`);
     await stack.apply(make(name));
     const id = await idOf(type, name);
@@ -87,7 +87,7 @@ describe.each([
 });
 
 describe('an API that', () => {
-  test('does not accept the key of the operator shows as AccessDenied, and heals', async () => {
+  test('refuses the key of the operator shows as AccessDenied until it accepts the key', async () => {
     await stack.restart(undefined, { apiKey: 'tnl_ak_not_a_key_of_anybody' });
     await stack.apply(policy('denied'));
     const { ready } = await stack.reason(POLICIES, 'denied', 'Ready', 'AccessDenied');
@@ -97,7 +97,7 @@ describe('an API that', () => {
     await stack.ready(POLICIES, 'denied');
   });
 
-  test('cannot be reached shows as ApiUnavailable; what was ready stays so', async () => {
+  test('cannot be reached shows as ApiUnavailable; objects that were Ready stay Ready', async () => {
     await stack.apply(policy('reachable'));
     await stack.ready(POLICIES, 'reachable');
     await stack.restart(undefined, { apiUrl: 'http://127.0.0.1:9' });

@@ -1,4 +1,4 @@
-/** The API of a test file, in its process and on a database of its own. */
+/** An API for one test file, in the process of the tests and with its own database. */
 import { pino } from 'pino';
 import { keyring } from '../../src/api/secrets/keyring.ts';
 import { startApi } from '../../src/api/server.ts';
@@ -8,7 +8,7 @@ import type { ApiPods } from './pods.ts';
 
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
-/** @param logs takes the lines of its log */
+/** @param logs receives the lines of its log */
 export async function startOwnApi(apiKey: string, encryptionKey: string, logs: string[]): Promise<ApiPods> {
   const databaseUrl = await createTestDatabase(SCHEMA);
   const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
@@ -19,7 +19,7 @@ export async function startOwnApi(apiKey: string, encryptionKey: string, logs: s
       bootstrapApiKey: apiKey,
       encryptionKey: keyring.parse(encryptionKey),
       poolSize: 10,
-      // The tests, the operators and this API share an event loop, on a machine that may be busy with more.
+      // The tests, the operators and this API share an event loop, on a machine that may be busy.
       maxEventLoopDelayMs: 0,
     },
     log,

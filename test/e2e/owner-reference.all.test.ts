@@ -14,7 +14,7 @@ const object = (kind: string, name: string, spec: object) => manifest({ name: ki
 test.each([
   ['APIKey', KEYS, 'token'],
   ['TunnelCredential', CREDENTIALS, 'token'],
-])('the owner of %s is waited for, kept by a rotation, and not deleted from under it', async (kind, of, key) => {
+])('%s waits for its owner, keeps it through a rotation, and blocks its deletion', async (kind, of, key) => {
   const name = `${of.plural}-owned`;
   await stack.apply(object(kind, name, { ownerRef: { name }, rotation: { overlap: '0s' } }));
   const { ready } = await stack.reason(of, name, 'Ready', 'ReferenceNotFound');

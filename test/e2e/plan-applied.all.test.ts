@@ -1,4 +1,4 @@
-/** That what the command `plan` says is what `kubectl apply` of the same files and a reconcile do at the API. */
+/** The command `plan` announces what `kubectl apply` of the same files and a reconcile then change in the API. */
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { object, startPlanning } from './planning.ts';
@@ -11,12 +11,12 @@ const idOf = async (type: ReturnType<typeof ours>, name: string) => String((awai
 const typesOf = (events: Awaited<ReturnType<typeof applied>>) => events.map(({ type }) => type.replace(/\.v0$/, ''));
 const PAUSED = { [ANNOTATION.paused]: 'true' };
 
-/** Another one than whoever applies files. */
+/** Changes an object as a field manager other than the one that applies files. */
 const patch = (kind: string, name: string, body: object) =>
   stack.run('patch', kind, name, '--type=merge', '-p', JSON.stringify(body));
 
 describe('plan and apply', () => {
-  test('a rotation that is requested, or that a shorter interval makes due, issues a new credential', async () => {
+  test('agree on a new credential when a rotation is requested, or made due by a shorter interval', async () => {
     const spec = { rotation: { overlap: '0s' } };
     await given(credential('rotating', spec));
     const first = await idOf(CREDENTIALS, 'rotating');
@@ -37,7 +37,7 @@ describe('plan and apply', () => {
     expect(typesOf(await applied(hourly))).toEqual(['credential_created', 'credential_deleted']);
   });
 
-  test('server-side apply removes what its manager alone has set', async () => {
+  test('agree that server-side apply removes what only its manager has set', async () => {
     const serverSide = async (manifest: Manifest) => {
       const result = await stack.tryApply(manifest, '--server-side');
       expect(result).toMatchObject({ code: 0 });
@@ -69,7 +69,7 @@ describe('plan and apply', () => {
     expect(refused.code).toBe(1);
   });
 
-  test('what refers to others follows them, setting by setting', async () => {
+  test('agree on how objects follow those that they refer to, setting by setting', async () => {
     const named = (name: string) => ({ name });
     const backendRef = { kind: 'HTTPResponseBackend', name: 'page' };
     const oidc = (issuer: string) => ({ issuer, clientId: { value: 'x' }, clientSecret: { value: 'y' } });
@@ -99,7 +99,7 @@ describe('plan and apply', () => {
       }),
     ];
     await given();
-    /** What is said to be done, and what is done. */
+    /** What the plan announces, and what applying the files does. */
     const agreed = async (...changing: Manifest[]) => {
       const files = [...changing, ...rest];
       const { code, objects } = await planned(files);
@@ -128,7 +128,7 @@ describe('plan and apply', () => {
     expect(await agreed(...moved)).toEqual({
       said: [
         'replace HTTPSEdgeRoute spec.edgeRef',
-        // All that the new route gets.
+        // Lists every setting that the new route gets.
         expect.stringMatching(/^replace HTTPSEdgeRouteModules spec\.routeRef spec\.oidc\./),
         'change TLSEdgeModules spec.ipRestriction.ipPolicyRefs',
       ],

@@ -1,4 +1,4 @@
-/** What becomes of objects whose plans are compared with what is then done at the API. Only for test files. */
+/** Series of edits to objects, to compare the plan of each with what it changes in the API. Only for test files. */
 import fc from 'fast-check';
 import { asRecord } from '../../dev/fixtures/crd-schema.ts';
 import { type Declaration, type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
@@ -13,11 +13,11 @@ import { type State, type Walkable, walkableModules } from './walkable.ts';
 
 export interface Edit extends Pick<Declaration, 'spec' | 'objects'> {
   annotations?: Record<string, string>;
-  /** What somebody does at the API before it is planned. */
+  /** A change made directly in the API before the plan. */
   meanwhile?(id: string): Promise<unknown>;
 }
 
-/** One object, and what becomes of it. */
+/** One object and its series of edits. */
 export interface Life {
   readonly row: Pick<KindRow, 'name' | 'type'>;
   readonly name: string;
@@ -36,9 +36,9 @@ const but = ({ spec, objects }: Edit, policies: Record<string, string>): Edit =>
 });
 
 export interface LivesOptions {
-  /** Whether each kind has an object for every series of edits, or one of them in turn. */
+  /** Whether each kind has an object for every series of edits, or for one series, taken in turn. */
   which: 'every' | 'in turn';
-  /** Of the edits by chance. */
+  /** The seed of the random edits. */
   seed: number;
 }
 
@@ -54,7 +54,7 @@ export async function livesOfEveryKind(stack: Stack, { which, seed }: LivesOptio
   async function livesOf(row: KindRow, at: number): Promise<Life[]> {
     const calls = row.kind.calls(client);
     const names = ['edited', 'moved', 'adopting', ...(row.hasSources ? ['sourced'] : [])];
-    // What hands out something differs most.
+    // Kinds that hand out a value have more to plan, so they get two series.
     const inTurn = [at, ...(row.kind.delivery ? [at + 1] : [])].map((index) => index % names.length);
     const lived = which === 'every' ? names : names.filter((_, index) => inTurn.includes(index));
     return Promise.all(
@@ -102,7 +102,7 @@ export async function livesOfEveryKind(stack: Stack, { which, seed }: LivesOptio
   async function livesOfModules(row: ModulesRow, at: number): Promise<Life[]> {
     const { attached: kind } = row;
     const series: Record<string, (number: number, name: string) => Promise<Edit[]>> = {
-      /** From each list to the next, and to none. */
+      /** From each list of modules to the next, and then to none. */
       async listed(number) {
         const { lists = {}, least, choose } = await row.declare(post, number);
         return [...Object.values(lists), choose({}), least];
@@ -167,7 +167,7 @@ export async function livesOfEveryKind(stack: Stack, { which, seed }: LivesOptio
   }
 }
 
-/** Specs that the API accepts, each a change of the one before. */
+/** Random specs that the API accepts, each derived from the previous state. */
 async function byChance({ start, changes, declared, fresh }: Walkable, seed: number, numRuns: number): Promise<Edit[]> {
   const edits: Edit[] = [];
   let state: State = start;

@@ -1,4 +1,4 @@
-/** The command `plan` about every kind, with every series of edits. */
+/** The command `plan` is right about every kind, in every series of edits. */
 import { agreeAboutEveryKind } from './plan-oracle.ts';
 
 await agreeAboutEveryKind('plan-oracle', 'every');

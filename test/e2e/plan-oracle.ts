@@ -1,6 +1,6 @@
 /**
- * Whether applying a file and a reconcile change at the API what the command `plan` has said of it, and nothing else.
- * Objects of every kind are edited from file to file; all of them are in one file. Only for test files.
+ * Checks that applying a file changes in the API exactly what the command `plan` announced for it. Each file contains
+ * objects of every kind, edited since the file before. Only for test files.
  */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import { manifest } from './stack.ts';
 /** PLAN_SEED repeats the choices of a run. */
 const SEED = Number(process.env.PLAN_SEED ?? Math.floor(Math.random() * 2 ** 30));
 
-/** @param which whether each kind has an object for every series of edits, or one of them in turn */
+/** @param which whether each kind has an object for every series of edits, or for one series, taken in turn */
 export async function agreeAboutEveryKind(prefix: string, which: 'every' | 'in turn') {
   const { stack, planned, applied } = await startPlanning(prefix);
   const { kube, namespace } = stack;
@@ -20,7 +20,7 @@ export async function agreeAboutEveryKind(prefix: string, which: 'every' | 'in t
 
   describe(`a plan and what is applied (seed ${SEED})`, () => {
     const edits = Math.max(...lives.map((each) => each.edits.length));
-    test.for(Array.from({ length: edits }, (_, at) => at))('are the same, edit %i', async (at) => {
+    test.for(Array.from({ length: edits }, (_, at) => at))('are the same for edit %i', async (at) => {
       const edited = lives.flatMap(({ edits, ...life }) => edits.slice(at, at + 1).map((edit) => ({ ...life, edit })));
       await Promise.all(
         edited.map(async ({ row, name, edit }) => {
@@ -42,7 +42,7 @@ export async function agreeAboutEveryKind(prefix: string, which: 'every' | 'in t
         return { name, ...edited[index]?.subject.said(action, paths, before[index], after[index]) };
       });
       expect(said).toEqual(done);
-      // Nobody else has changed anything, and who is to change nothing has not.
+      // Resources are written if and only if their object was to change.
       const writing = done.flatMap(({ action }, index) =>
         action === 'none' ? [] : [idsOf(before[index], after[index])],
       );
@@ -58,7 +58,7 @@ export async function agreeAboutEveryKind(prefix: string, which: 'every' | 'in t
   }
 }
 
-/** As events name them. */
+/** Ids as API events name them: without the parent's id. */
 const idsOf = (...found: readonly (Found | undefined)[]) =>
   found.flatMap((each) => each?.ids ?? []).map((id) => id.split('/').at(-1));
 

@@ -1,4 +1,4 @@
-/** How to tell what was done at the API about one object, in the words of a plan. Only for test files. */
+/** Describes what was changed in the API for one object in the terms of a plan. Only for test files. */
 import { z } from 'zod';
 import { asRecord } from '../../dev/fixtures/crd-schema.ts';
 import { type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
@@ -11,14 +11,14 @@ import type { Remote } from '../../src/operator/managed/declaration/external.ts'
 import type { Edit } from './plan-lives.ts';
 import type { Stack } from './stack.ts';
 
-/** What the API has of one object. */
+/** The state of one object in the API. */
 export interface Found {
-  /** The resources that it may write to. */
+  /** The resources that the object may write to. */
   readonly ids: readonly string[];
   readonly remote: Remote;
-  /** Of modules: the resource that has them, by the status of their object. */
+  /** For modules: the id in the status of their object, which is that of the resource that has them. */
   readonly shown?: string | undefined;
-  /** Those of another resource, to which the object referred before. */
+  /** For modules: those left on another resource, to which the object referred before. */
   readonly elsewhere?: readonly string[];
 }
 
@@ -29,13 +29,13 @@ export interface Done {
 
 export interface Subject {
   /**
-   * What the object has, or what it is to have.
+   * Finds the resource that the object has, or is to have.
    * @param shown the id in its status
    * @param before what was found before the edit
    */
   find(edit: Edit, shown: string | undefined, before?: Found): Promise<Found | undefined>;
   done(before: Found | undefined, after: Found | undefined): Done;
-  /** The same of what is said, as far as `done` goes. */
+  /** What the plan announces, reduced to what `done` can tell. */
   said(action: string, paths: readonly string[], before: Found | undefined, after: Found | undefined): Done;
 }
 
@@ -90,7 +90,7 @@ export function ofModules(kind: AttachedKind, { client, see }: Pick<Stack, 'clie
       const [old, now] = [settingsOf(before), settingsOf(after)];
       const members = paths.flatMap((path) => {
         const [member, setting] = pathIn(path);
-        // A plan to create says at what.
+        // A plan to create also lists the owner, which `done` does not.
         if (member === kind.ownerRef && action === 'create') return [];
         const { name = '' } = kind.modules.find((each) => each.member === member) ?? {};
         return old[name] && now[name] ? `${member}.${setting}` : member;
@@ -110,7 +110,7 @@ function differing(fields: readonly FamilyField[], before: object, after: object
   return changed.map(({ member }) => member);
 }
 
-/** `rules` and `action` of `spec.rules[10.0.0.0/8].action`, and the like. */
+/** The first two names after `spec`: `oidc` and `issuer` of `spec.oidc.issuer`. */
 function pathIn(path: string): [member: string, setting: string] {
   const [, member = '', setting = ''] = path.split(/[.[]/);
   return [member, setting];

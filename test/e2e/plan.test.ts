@@ -1,4 +1,4 @@
-/** The command `plan`: what applying files would change at the API, without a write to it or to the cluster. */
+/** The command `plan` shows what applying files would change in the API, without writing to it or to the cluster. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { certificates } from '../../dev/conformance/certificates.ts';
@@ -34,7 +34,7 @@ describe('plan', () => {
     );
   });
 
-  test('says when there is nothing to do, and what differs otherwise, to the member', async () => {
+  test('says that nothing would change, or which members would', async () => {
     const rule = { cidr: '192.0.2.0/24', action: 'allow' };
     await given(policy('known', { description: 'a', rules: [rule, { cidr: '10.0.0.0/8', action: 'deny' }] }));
     const { id } = (await stack.see(POLICIES, 'known')).status;
@@ -102,7 +102,7 @@ describe('plan', () => {
     expect((await adopting({}, 'cr_01jd0000000000000000000000')).stdout).toContain('is no id of this kind');
   });
 
-  test('does not plan for what is paused, only observed, wrong, or cannot change', async () => {
+  test('plans no change for objects that are paused, invalid, immutable, or have nothing to observe', async () => {
     await given(object('EndpointConfiguration', 'fixed', { type: 'http' }));
     const objects = [
       policy('paused', {}, { [`${GROUP}/paused`]: 'true' }),
@@ -160,7 +160,7 @@ describe('plan', () => {
     const same = await plan(all);
     expect(same.stdout).toContain(`= no change HTTPSEdgeRouteModules ${namespace}/portal (${id})`);
     expect(same.code).toBe(0);
-    // With the secret as it is, only what changes is listed.
+    // The secret stays the same, so only the changed setting is listed.
     const changed = await plan([modules({ oidc: { ...oidc, issuer: 'https://b.example.com', clientSecret } })]);
     expect(changed.stdout.split('\n').slice(0, 3)).toEqual([
       `~ change HTTPSEdgeRouteModules ${namespace}/portal (${id})`,
@@ -183,7 +183,7 @@ describe('plan', () => {
     );
   });
 
-  test('finds what objects refer to in the files and in the cluster, in any order', async () => {
+  test('finds referenced objects in the files and in the cluster, in any order', async () => {
     await given(
       policy('in-cluster'),
       object('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: [{ name: 'in-cluster' }] }),
@@ -206,7 +206,7 @@ describe('plan', () => {
     );
   });
 
-  test('reads sources from files and cluster, and of Secrets shows only that they change', async () => {
+  test('reads sources from the files and the cluster, and shows only that a Secret changes, not its text', async () => {
     const spec = {
       body: { secretKeyRef: { name: 'page', key: 'html' } },
       headers: { 'x-note': { configMapKeyRef: { name: 'page', key: 'note' } } },
@@ -229,7 +229,7 @@ describe('plan', () => {
       '    spec.body: (secret) changed',
       '    spec.headers.x-note: "seen one" → "seen two"',
     ]);
-    // What is no secret any more was one until now.
+    // The new text is not secret, but the old one is.
     const inline = await plan([object('HTTPResponseBackend', 'page', { ...spec, body: { value: 'open' } })], {
       output: 'json',
     });
@@ -244,7 +244,7 @@ describe('plan', () => {
     expect(missing.code).toBe(1);
   });
 
-  test('says in one line what it cannot read', async () => {
+  test('reports in one line what it cannot read', async () => {
     await given();
     const none = await runCommand(['plan', '-f', join(env.HOME, 'none')], env);
     expect(none).toMatchObject({ code: 1, stdout: '' });

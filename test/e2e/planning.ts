@@ -1,4 +1,4 @@
-/** The command `plan` against a stack of its own, where every test ends without a write that it has not announced. */
+/** The command `plan` on its own stack. Each test must write nothing after its last `given` or `applied`. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export const core = (kind: 'Secret' | 'ConfigMap', name: string, content: object
 
 export const textOf = (objects: readonly object[]) => objects.map((each) => JSON.stringify(each)).join('\n---\n');
 
-/** Whether the operator has looked at the object as it was applied; a paused one it only looks at. */
+/** Whether the operator has reconciled the object as it was applied or, if paused, has reported that it is paused. */
 function isHandled(each: KubeObject, requested: string): boolean {
   const { lastHandledReconcileAt, conditions = [] } = readStatus(each);
   const synced = findCondition(conditions, CONDITION.synced);
@@ -63,7 +63,7 @@ export async function startPlanning(prefix: string) {
     expect(writes).toEqual([]);
   });
 
-  /** The plan for these objects. As a command it takes as long again to start; some of the tests do that. */
+  /** Plans these objects in this process. Starting the command would take as long again; only some tests do that. */
   async function plan(objects: readonly object[], changed: Partial<PlanConfig> = {}) {
     const file = join(folder, `${++files}.yaml`);
     await writeFile(file, textOf(objects));
@@ -71,7 +71,7 @@ export async function startPlanning(prefix: string) {
     return { code: exitCode, stdout: output };
   }
 
-  /** The plan as a program reads it. */
+  /** The plan in JSON, parsed. */
   async function planned(objects: readonly object[], changed: Partial<PlanConfig> = {}) {
     const { code, stdout } = await plan(objects, { ...changed, output: 'json' });
     return { code, objects: planInJson.parse(JSON.parse(stdout)).objects };
@@ -89,7 +89,7 @@ export async function startPlanning(prefix: string) {
     });
   }
 
-  /** Applies the files and waits for a reconcile of each object, and then until there is nothing left to do. */
+  /** Applies the files, waits for a reconcile of each object, and then until nothing is left to do. */
   async function reconciled(manifests: readonly Manifest[]) {
     const requested = `${Date.now()} ${++requests}`;
     const asking = ({ metadata, ...each }: Manifest): Manifest => {
@@ -97,7 +97,7 @@ export async function startPlanning(prefix: string) {
       return { ...each, metadata: { ...metadata, annotations } };
     };
     const mine = manifests.filter(({ apiVersion }) => apiVersion === API_VERSION);
-    // As long as they manage their resources, they follow what is applied before them.
+    // Objects that are to observe come first: until then, they manage their resources and would follow the others.
     await applyFirst(mine.filter(({ spec }) => asRecord(spec).managementPolicy === 'Observe').map(asking));
     await stack.apply(...manifests.filter((each) => !mine.includes(each)), ...mine.map(asking));
     const plurals = allKinds.filter(({ kind }) => mine.some((each) => each.kind === kind)).map(({ plural }) => plural);
@@ -109,14 +109,14 @@ export async function startPlanning(prefix: string) {
       expect(asked).toHaveLength(mine.length);
       expect(asked.filter((each) => !isHandled(each, requested)).map(({ metadata }) => metadata.name)).toEqual([]);
     });
-    // What was replaced, others may have yet to follow.
+    // Other objects may still have to follow a resource that was replaced.
     await eventually(async () => {
       const { objects } = await planned(manifests, { allowUserApiKeys: true });
       expect(objects.filter(({ action }) => action !== 'none' && action !== 'blocked')).toEqual([]);
     });
   }
 
-  /** What comes after this must write nothing. */
+  /** From here on, the test must write nothing. */
   async function reset() {
     before = await state(stack);
     apiLines = stack.apiLogs.length;
@@ -124,11 +124,11 @@ export async function startPlanning(prefix: string) {
 
   return {
     stack,
-    /** What the command needs to know. */
+    /** The environment of the command. */
     env: { TUNNEL_API_URL: stack.api.url, TUNNEL_API_KEY: API_KEY, KUBECONFIG: kubeconfigPath, HOME: folder },
     plan,
     planned,
-    /** Applies the files, has their objects reconciled, and returns what that has changed at the API. */
+    /** Applies the files, waits until their objects are reconciled, and returns the API events since. */
     async applied(...manifests: Manifest[]) {
       const earlier = (await stack.sql('select id from events')).map(({ id }) => id);
       if (manifests.length > 0) await reconciled(manifests);
@@ -139,7 +139,7 @@ export async function startPlanning(prefix: string) {
       );
       return z.array(apiEvent).parse(rows);
     },
-    /** Applies what the test needs; what comes after this must write nothing. */
+    /** Applies what the test needs. From here on, the test must write nothing. */
     async given(...manifests: Manifest[]) {
       if (manifests.length > 0) await stack.apply(...manifests);
       for (const { kind, metadata } of manifests) {

@@ -1,7 +1,7 @@
 /**
- * API and operators of a stack in Pods of the chart, with `TEST_PODS`: each stack installs the API and a database as one
- * release, and each operator as another, with the settings that it would otherwise have in the process of the tests.
- * Needs a cluster with nodes (`TEST_KUBECONFIG`), into which the images are loaded. Only for test files.
+ * With `TEST_PODS`, API and operators of a stack run in Pods of the chart. Each stack installs API and database as one
+ * release, and each operator as another, with the settings that it would have in the process of the tests. This
+ * needs a cluster with nodes (`TEST_KUBECONFIG`) that have the images loaded. Only for test files.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { cluster, createNamespace, kubectl } from '../harness.ts';
 
 const { TEST_IMAGE, TEST_POSTGRES_IMAGE = 'postgres:18' } = process.env;
 
-/** What the chart or the Pod decides, not an environment variable that a test could set. */
+/** Settings that come from the chart or the Pod, so that a test cannot set them as environment variables. */
 const GIVEN = {
   apiUrl: 'the chart',
   apiKey: 'the chart',
@@ -31,23 +31,23 @@ const GIVEN = {
 
 const isGiven = (key: string): key is keyof typeof GIVEN => key in GIVEN;
 
-/** An operator of this process, or one in a Pod. */
+/** An operator in this process or in a Pod. */
 export type RunningOperator = Pick<TunnelOperator, 'healthUrl' | 'lostLead' | 'stop'>;
 
 export interface ApiPods {
-  /** Reaches the API from here. */
+  /** Reaches the API from this machine. */
   url: string;
-  /** Where its metrics are, from here. */
+  /** Reaches its metrics from this machine. */
   metricsUrl: string;
-  /** Reaches its database from here. */
+  /** Reaches its database from this machine. */
   databaseUrl: string;
   stop(): Promise<void>;
 }
 
-/** The API by the address that it has here, and by the one that it has for Pods. */
+/** For each API, the URL that reaches it from Pods, by the URL that reaches it from this machine. */
 const inCluster = new Map<string, string>();
 
-/** Skips the test that runs: it needs a process of its own. */
+/** Skips the running test, which does not work in Pods. @param what the reason */
 export function notInPods(what: string): never {
   const test = TestRunner.getCurrentTest();
   const reason = `not in Pods: ${what}`;
@@ -62,12 +62,11 @@ async function run(...args: string[]): Promise<string> {
 }
 
 /**
- * A namespace with the releases of a stack.
- * @param lines receive what the containers log
- * @param keys of the API
+ * Creates a namespace for the releases of a stack.
+ * @param lines receives what the containers log
+ * @param keys the API's keys
  */
 export async function podsFor(lines: { api: string[]; operator: string[] }, keys: Record<string, string>) {
-  // It needs a program that only this needs.
   const { CHART, helm } = await import('../chart/helm.ts');
   const { kubeconfigPath, kubectlPath } = await cluster();
   const system = await createNamespace('system');
@@ -84,7 +83,7 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
     for (const child of children) child.kill();
   };
   atEnd(async () => killAll());
-  // A file whose tests are all skipped has no end that hooks hear of.
+  // The hook does not run in a file whose tests are all skipped.
   process.once('exit', killAll);
   let releases = 0;
 
@@ -107,11 +106,11 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
     return { output, end };
   }
 
-  /** Where a port of a Pod or Service is on this machine. */
+  /** Forwards a port of a Pod or Service to this machine. */
   async function forward(object: string, port: number) {
     const { output, end } = follow(['port-forward', object, `:${port}`]);
     const [line] = await once(output, 'line');
-    // What it says of each connection is nobody's business, but must be read.
+    // The lines about connections are of no use, but must be read.
     output.on('line', () => undefined);
     return { address: String(/127\.0\.0\.1:\d+/.exec(String(line))?.[0]), end };
   }
@@ -137,7 +136,7 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
       ...common,
       secrets: { existingSecret: 'keys' },
       operator: { enabled: false },
-      // The tests compare the links of what they read with those that the operator has read.
+      // Tests compare the links in what they read with those in what the operator has read.
       api: { baseUrl: ownUrl },
       database: { bundled: { enabled: true, image: TEST_POSTGRES_IMAGE, persistence: { enabled: false } } },
     });
@@ -160,7 +159,7 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
 
   async function startOperator(usual: OperatorConfig, changed: Partial<OperatorConfig>): Promise<RunningOperator> {
     for (const key of Object.keys(changed)) {
-      if (isGiven(key) && GIVEN[key] === 'its Pod') notInPods(`${operatorSettings[key].env} is what the Pod says`);
+      if (isGiven(key) && GIVEN[key] === 'its Pod') notInPods(`${operatorSettings[key].env} is set by the Pod`);
     }
     const config = { ...usual, ...changed };
     const name = `op-${++releases}`;
@@ -182,23 +181,23 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
         })),
       },
     });
-    // Some tests start a second one for the same objects, which the chart would refuse beside this one.
+    // Hides this release from the chart, which refuses a second operator on the same objects. Some tests start one.
     for (const namespace of [system, ...(config.namespaces ?? [])]) {
       const bindings = ['rolebindings', '--selector', `app.kubernetes.io/instance=${name}`];
       await run('-n', namespace, 'label', ...bindings, 'app.kubernetes.io/component-');
     }
     const pods = ['pods', '--selector', `app.kubernetes.io/instance=${name}`];
-    // Not until it is ready: one whose API key is refused never is.
+    // Waits for the start only: an operator whose API key is refused never becomes ready.
     const started = '--for=jsonpath={.status.containerStatuses[0].started}=true';
     await vi.waitFor(() => run('-n', system, 'wait', started, ...pods, '--timeout=30s'), 60_000);
     const endLog = log(name, 'operator');
     const health = await forward(`deployment/${name}-tunnel-operator-operator`, 8081);
     return {
       healthUrl: `http://${health.address}`,
-      // Its Pod is started again.
+      // Never: Kubernetes restarts its container.
       lostLead: new Promise(() => {}),
       async stop() {
-        // Not at once with its rights, which it needs until its Pod has ended.
+        // Stops the Pod first, since it needs its permissions until it has ended.
         await run('-n', system, 'scale', 'deployment', `${name}-tunnel-operator-operator`, '--replicas=0');
         await run('-n', system, 'wait', '--for=delete', ...pods, '--timeout=60s');
         await release(['uninstall', name, '--wait']);
@@ -217,7 +216,7 @@ function asSetting(key: string): keyof OperatorConfig {
   return found;
 }
 
-/** As an environment variable. What a program takes from its environment has limits that tests go below. */
+/** The value of an environment variable. Durations have minimums there, and some tests go below them. */
 function written(key: string, value: unknown): string {
   return key.endsWith('Ms') ? `${Math.max(Number(value), 1_000)}ms` : String(value);
 }

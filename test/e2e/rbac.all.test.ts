@@ -1,7 +1,7 @@
 /**
- * The operator as it is installed: with the service account of the chart, and its permissions and no others, for some
- * namespaces by Roles and for all by a ClusterRole. The latter on a control plane of its own: on the shared one it
- * would work on the objects of other test files.
+ * The operator as it is installed, with the chart's service account and only its permissions: by Roles for some
+ * namespaces, by a ClusterRole for all. The latter has its own control plane: on the shared one, it would reconcile the
+ * objects of other test files.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,10 +29,10 @@ import {
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-rbac-'));
 afterAll(() => rm(folder, { recursive: true }));
 
-/** What the API servers have denied to the operators of a stack; the messages name the permission. */
+/** Log lines about requests that API servers have denied to the operators of a stack; they name the permission. */
 const forbidden = ({ logs }: Stack) => logs.filter((line) => /forbidden/i.test(line));
 
-/** A missing permission shows as a timeout; this says which one it is. */
+/** A missing permission shows as a timeout; this reports which one it is. */
 async function namingRights(stack: Stack, attempt: () => Promise<unknown>): Promise<void> {
   await attempt().catch((cause: unknown) => {
     const refusals = forbidden(stack).flatMap(
@@ -48,11 +48,11 @@ describe('with the permissions of the chart in two namespaces', async () => {
   const other = await createNamespace('both');
   const file = await chartAccount(kubectl, namespace, [namespace, other]);
 
-  test('objects, Secrets, sources and references of both are served', () =>
+  test('the objects, Secrets and sources of both are served', () =>
     namingRights(stack, async () => {
       const there = (...args: string[]) => kubectl(['-n', other, ...args]);
       await stack.operate({ kubeconfig: file, namespaces: [namespace, other], leaderElect: true });
-      // The text of a source, and the same names in both.
+      // Both namespaces have the same names; the text of the source differs.
       const body = { body: { configMapKeyRef: { name: 'page', key: 'text' } } };
       const manifests = [policy('same'), credential('same'), manifest({ name: 'HTTPResponseBackend' }, 'same', body)];
       const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
@@ -65,7 +65,7 @@ describe('with the permissions of the chart in two namespaces', async () => {
         expect(waited).toMatchObject({ code: 0, stderr: '' });
       }
       expect(await stack.remoteIds()).toHaveLength(6);
-      // What happens in the second is noticed, too: a lost Secret, a changed source.
+      // Changes in the second namespace are noticed as well: a deleted Secret, a changed source.
       expect(await there('delete', 'secret', 'same')).toMatchObject({ code: 0 });
       await eventually(() => kube.get(SECRETS, 'same', other));
       expect(await there('patch', 'configmap', 'page', '-p', '{"data":{"text":"new"}}')).toMatchObject({ code: 0 });
@@ -108,7 +108,7 @@ describe('with a token that is replaced and then refused', async () => {
     await stack.run('delete', 'secret', 'first');
     await eventually(async () => {
       expect(await stack.metric('rest_client_requests_total', { code: '401' })).toBeGreaterThan(0);
-      // The API server remembers for a while that it knew the token.
+      // The API server caches for a while that the token is valid.
     }, 120_000);
     await stack.apply(policy('after'));
     await stack.ready(POLICIES, 'after');

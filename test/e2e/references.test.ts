@@ -39,7 +39,7 @@ const resolved = (of: ReturnType<typeof ours>, name: string, reason: string) =>
   });
 
 describe('a reference', () => {
-  test('waits for a target that is created later, and follows one that is made anew under its name', async () => {
+  test('waits for a target that is created later, and follows one that is recreated under the same name', async () => {
     await stack.apply(object('EndpointConfiguration', 'later', { type: 'http', ipPolicyRefs: [{ name: 'missing' }] }));
     const message = await resolved(CONFIGURATIONS, 'later', 'ReferenceNotFound');
     expect(message).toBe(
@@ -65,7 +65,7 @@ describe('a reference', () => {
     await stack.remove(POLICIES, 'missing');
   });
 
-  test('keeps its target from being deleted, and says so; both go when it goes', async () => {
+  test('blocks the deletion of its target, which reports that, until the referring object is deleted', async () => {
     await stack.apply(
       object('HTTPSEdgeRoute', 'shop', { edgeRef: { name: 'shop' }, match: '/', matchType: 'path_prefix' }),
       object('HTTPSEdge', 'shop', {}),
@@ -101,7 +101,7 @@ describe('a reference', () => {
 });
 
 describe('a source', () => {
-  test('is waited for, followed when it changes, and missed when it goes', async () => {
+  test('is waited for, followed when it changes, and reported as missing when it is deleted', async () => {
     const name = 'page';
     await stack.apply(
       object('HTTPResponseBackend', name, {
@@ -126,7 +126,7 @@ describe('a source', () => {
     await stack.remove(BACKENDS, name);
   });
 
-  test('that the API refuses is named, and never quoted', async () => {
+  test('that the API refuses is named but not quoted', async () => {
     const name = 'header';
     const hidden = 'hidden\nvalue';
     await stack.tryApply({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { auth: hidden } });

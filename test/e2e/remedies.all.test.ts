@@ -1,4 +1,4 @@
-/** Doing what a message says helps: the remedies that messages name are carried out to the letter. */
+/** The remedies that messages name solve the problem when they are followed to the letter. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
@@ -47,7 +47,7 @@ const modules = (name: string, edge: object, rest: object = {}) =>
   object(name, 'TLSEdgeModules', { tlsEdgeRef: edge, ...rest });
 const routeOf = (name: string, edge = name) =>
   object(name, 'HTTPSEdgeRoute', { edgeRef: { name: edge }, match: '/', matchType: 'path_prefix' });
-/** An edge that is to go, and a route that still refers to it. */
+/** Deletes an edge while a route still refers to it. */
 async function deletedWhileReferredTo(name: string): Promise<void> {
   await stack.apply(object(name, 'HTTPSEdge'), routeOf(name));
   await stack.ready(ROUTES, name);
@@ -56,7 +56,7 @@ async function deletedWhileReferredTo(name: string): Promise<void> {
 const moveToAnother = (name: string) =>
   stack.apply(object(`${name}-other`, 'HTTPSEdge'), routeOf(name, `${name}-other`));
 
-/** A credential that is not in the cluster any more; its Secret is. */
+/** Creates a credential and deletes the object, which leaves its Secret behind. */
 async function retained(name: string): Promise<string> {
   await stack.apply(credential(name, { deletionPolicy: 'Retain' }));
   const { status } = await stack.ready(CREDENTIALS, name);
@@ -76,12 +76,12 @@ const deleteSecret: Remedy = (name) => stack.run('delete', 'secret', name);
 interface Problem {
   what: string;
   type: ResourceType;
-  /** Brings an object of that name into trouble; returns an id if message or remedies need it. */
+  /** Gives an object of that name the problem; returns an id if the message or the remedies need one. */
   arrange(name: string): Promise<unknown>;
-  /** What the condition Ready says then. */
+  /** The message of the condition Ready. */
   says: (name: string, id: unknown) => string;
   remedies: Record<string, Remedy>;
-  /** Remedies after which there is no such object any more. */
+  /** Remedies after which the object is gone. */
   ends?: Record<string, Remedy>;
 }
 
@@ -99,7 +99,7 @@ const problems: Problem[] = [
     },
   },
   {
-    what: 'a resource of its own that is gone while it only observes',
+    what: 'an object that only observes, and whose own resource is gone',
     type: POLICIES,
     async arrange(name) {
       await stack.apply(policy(name));
@@ -112,7 +112,7 @@ const problems: Problem[] = [
     remedies: { 'set managementPolicy to Manage': manage },
   },
   {
-    what: 'a resource to adopt that differs in what cannot be changed',
+    what: 'a resource to adopt that differs in an immutable field',
     type: CREDENTIALS,
     async arrange(name) {
       const id = await retained(name);
@@ -131,7 +131,7 @@ const problems: Problem[] = [
     },
   },
   {
-    what: 'a reference to what is being deleted',
+    what: 'a reference to an object that is being deleted',
     type: ROUTES,
     arrange: deletedWhileReferredTo,
     says: (name) =>
@@ -140,7 +140,7 @@ const problems: Problem[] = [
     ends: { 'delete this object as well': (name) => stack.remove(ROUTES, name) },
   },
   {
-    what: 'what is to be deleted, but is referred to',
+    what: 'an object that is being deleted while another refers to it',
     type: EDGES,
     arrange: deletedWhileReferredTo,
     says: (name) =>
@@ -165,7 +165,7 @@ const problems: Problem[] = [
     },
   },
   {
-    what: 'modules of what other modules are declared for',
+    what: 'a second object that declares modules for the same edge',
     type: EDGE_MODULES,
     async arrange(name) {
       await stack.apply(object(name, 'TLSEdge'), modules(`${name}-first`, { name }));
@@ -207,7 +207,7 @@ const problems: Problem[] = [
       await kube.patch(SECRETS, name, { immutable: true }, namespace);
       await stack.annotate(CREDENTIALS, name, { [ROTATE]: 'now' });
       await stack.reason(CREDENTIALS, name, 'Ready', 'SecretConflict');
-      // No token was issued that has no place, and the old one works.
+      // No token was issued, since it could not be stored, and the old one works.
       const made = await stack.sql('select id from credentials where description = $1', [name]);
       expect(made).toEqual([{ id: status.id }]);
       expect(await stack.accepts((await stack.secret(name))?.token)).toBe(true);
@@ -237,7 +237,7 @@ describe.each(problems.map((problem, n) => ({ ...problem, n })))('$what', (probl
   });
 });
 
-test('the annotation adopt on an object that has a resource is said to have no effect, and what helps does', async () => {
+test('an object with a resource reports that the annotation adopt has no effect, and a remedy that works', async () => {
   await stack.apply(policy('late'));
   const own = String((await stack.ready(POLICIES, 'late')).status.id);
   const { id } = await client.ipPolicies.create({});

@@ -1,6 +1,6 @@
 /**
- * What the API cannot update is replaced: referrers move on, and the old resource goes when nothing needs it any more.
- * moving-routes.test.ts has more, of routes.
+ * A resource that the API cannot update is replaced. Referring objects switch to the new one, and the old one is
+ * deleted once nothing uses it. guarding.all.test.ts covers routes that are moved.
  */
 import { describe, expect, test } from 'vitest';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
@@ -38,7 +38,7 @@ const certificatesInApi = async () => (await Array.fromAsync(client.tlsCertifica
 describe('a TLSCertificate', () => {
   const host = 'shop.example.com';
 
-  test('follows its Secret when that is renewed; its domain moves on, and the old certificate goes', async () => {
+  test('follows a renewed Secret; its domain gets the new certificate, and the old one is deleted', async () => {
     const first = await tlsSecret('shop-tls', host);
     await stack.apply(
       object('ReservedDomain', 'shop', { domain: host, certificateRef: { name: 'shop' } }),
@@ -68,20 +68,20 @@ describe('a TLSCertificate', () => {
     });
     const reasons = (await stack.events('shop')).map(({ reason }) => reason);
     expect(reasons).toEqual(expect.arrayContaining(['Replaced', 'Updated']));
-    // Nobody has changed anything behind anybody's back.
+    // The replacement is not mistaken for drift.
     expect(reasons).not.toContain('DriftCorrected');
   });
 
   test.each<[string, Record<string, string>, RegExp]>([
-    ['whose key and certificate do not belong together', {}, /key/i],
-    ['that holds no PEM', { 'tls.crt': 'none' }, /PEM/],
-  ])('is not replaced by a Secret %s; the old one stays in use', async (_, certificate, message) => {
+    ['whose key does not match its certificate', {}, /key/i],
+    ['whose certificate is not PEM', { 'tls.crt': 'none' }, /PEM/],
+  ])('is not replaced from a Secret %s; the old one stays in use', async (_, certificate, message) => {
     const { status: domain } = await stack.ready(DOMAINS, 'shop');
     const [before] = await certificatesInApi();
     const [one, other] = [await tlsSecret('shop-tls', host), await tlsSecret('shop-tls', host)];
     const { 'tls.key': key } = other.manifest.stringData;
     const wrong = { ...one.manifest, stringData: { ...one.manifest.stringData, 'tls.key': key, ...certificate } };
-    // The API server warns as well.
+    // Not `apply`, which fails on a warning from the API server.
     expect(await stack.tryApply(wrong)).toMatchObject({ code: 0 });
     const { ready } = await stack.reason(CERTIFICATES, 'shop', 'Ready', 'Rejected');
     expect(ready?.message).toMatch(message);
@@ -92,17 +92,17 @@ describe('a TLSCertificate', () => {
     await stack.ready(CERTIFICATES, 'shop');
   });
 
-  test('that is deleted with its domain leaves nothing behind', async () => {
+  test('leaves nothing behind when deleted with its domain', async () => {
     await stack.run('delete', `${CERTIFICATES.plural},${DOMAINS.plural}`, '--all', '--timeout=30s');
     expect(await certificatesInApi()).toEqual([]);
   });
 });
 
-test('what was replaced is deleted once nothing uses it any more, and holds up nothing', async () => {
+test('a replaced resource is deleted once nothing uses it, and does not hold up its object', async () => {
   const [one, other] = await Promise.all([makeCertificate(), makeCertificate()]);
   await stack.apply(object('CertificateAuthority', 'used', { caPem: { value: one.pem } }));
   const old = String((await stack.ready(AUTHORITIES, 'used')).status.id);
-  // Somebody outside the cluster.
+  // An edge outside the cluster uses the old authority.
   const edge = await client.tlsEdges.create({});
   await client.tlsEdgeModules(edge.id).mutualTls.put({ certificate_authority_ids: [old] });
   await stack.apply(object('CertificateAuthority', 'used', { caPem: { value: other.pem } }));

@@ -1,4 +1,4 @@
-/** A reserved domain that is to be published by an ExternalDNS that the cluster does not have yet. */
+/** A reserved domain with dns.publish, in a cluster that lacks ExternalDNS's CustomResourceDefinition at first. */
 import { afterAll, expect, test } from 'vitest';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { kubectl } from '../harness.ts';
@@ -11,7 +11,7 @@ const crd = dnsEndpointCrd();
 const remove = () => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']);
 afterAll(remove);
 
-test('is Ready, says that the kind is missing, and is published when it comes', { timeout: 120_000 }, async () => {
+test('a reserved domain is Ready without the CRD, and published once it is there', { timeout: 120_000 }, async () => {
   await remove();
   await stack.apply(manifest({ name: 'ReservedDomain' }, 'www', { domain: 'www.example.net', dns: { publish: true } }));
   await stack.ready(DOMAINS, 'www');
@@ -22,7 +22,7 @@ test('is Ready, says that the kind is missing, and is published when it comes', 
     }, 60_000);
   await says({ status: 'False', reason: 'KindNotInstalled' });
   expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(crd) })).toMatchObject({ code: 0 });
-  // Nothing has happened to the object.
+  // Nothing changes the object.
   await says({ status: 'True', reason: 'Published' });
   expect(await stack.find(DNS_ENDPOINTS, 'www')).toMatchObject({ metadata: { name: 'www' } });
   await stack.remove(DOMAINS, 'www');

@@ -1,4 +1,4 @@
-/** Reserved domains: what they need in the DNS, and what is known of their certificates. */
+/** Reserved domains: their records in the DNS, and the state of their certificates. */
 import { afterAll, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
@@ -27,7 +27,7 @@ const isPublished = (name: string) =>
   });
 const endpoint = (name: string) => stack.find(DNS_ENDPOINTS, name);
 
-test('shows the records that it needs, and that nobody has checked them', async () => {
+test('a reserved domain shows the DNS records that it needs, and that they are not checked', async () => {
   await stack.apply(domain('shop', { domain: '*.shop.example.net' }));
   const { status } = await stack.ready(DOMAINS, 'shop');
   const { cname_target: target } = await stack.client.reservedDomains.get(String(status.id));
@@ -39,7 +39,7 @@ test('shows the records that it needs, and that nobody has checked them', async 
   await stack.remove(DOMAINS, 'shop');
 });
 
-test('says how far its automatic certificate is, as the job goes on', async () => {
+test('a reserved domain shows the progress of its automatic certificate', async () => {
   const certificateManagementPolicy = { authority: 'letsencrypt', privateKeyType: 'rsa' };
   await stack.apply(domain('auto', { certificateManagementPolicy }));
   const { status } = await stack.ready(DOMAINS, 'auto');
@@ -61,7 +61,7 @@ test('says how far its automatic certificate is, as the job goes on', async () =
   await stack.remove(DOMAINS, 'auto');
 });
 
-test('publishes them to ExternalDNS as long as it is asked to', async () => {
+test('a reserved domain publishes its records to ExternalDNS while dns.publish is set', async () => {
   await stack.apply(domain('www', publish));
   await isPublished('www');
   const { status } = await stack.see(DOMAINS, 'www');
@@ -84,7 +84,7 @@ test('publishes them to ExternalDNS as long as it is asked to', async () => {
   await stack.remove(DOMAINS, 'www');
 });
 
-test('leaves a DNSEndpoint alone that is not its own', async () => {
+test('a reserved domain leaves a DNSEndpoint alone that is not its own', async () => {
   const theirs = { apiVersion: 'externaldns.k8s.io/v1alpha1', kind: 'DNSEndpoint', metadata: { name: 'taken' } };
   expect(await stack.tryApply({ ...theirs, spec: { endpoints: [] } })).toMatchObject({ code: 0 });
   await stack.apply(domain('taken', publish));
@@ -94,13 +94,13 @@ test('leaves a DNSEndpoint alone that is not its own', async () => {
     expect(found?.message).toContain('DNSEndpoint taken exists and does not belong to this object');
   });
   expect((await endpoint('taken'))?.spec).toEqual({ endpoints: [] });
-  // The remedy that the condition names is noticed.
+  // The operator notices that the remedy was carried out.
   await stack.run('delete', 'dnsendpoint', 'taken');
   await isPublished('taken');
   await stack.remove(DOMAINS, 'taken');
 });
 
-test('writes its DNSEndpoint again that somebody has edited or deleted', async () => {
+test('a reserved domain restores its DNSEndpoint after an edit or deletion', async () => {
   await stack.apply(domain('kept', publish));
   await isPublished('kept');
   const written = (await endpoint('kept'))?.spec;
@@ -111,7 +111,7 @@ test('writes its DNSEndpoint again that somebody has edited or deleted', async (
   await stack.remove(DOMAINS, 'kept');
 });
 
-test('leaves its DNSEndpoint to the domain that Retain keeps, also if that is managed again', async () => {
+test('a reserved domain with Retain leaves its DNSEndpoint behind, and takes it over when adopted', async () => {
   await stack.apply(domain('retained', { ...publish, deletionPolicy: 'Retain' }));
   await isPublished('retained');
   const { status } = await stack.see(DOMAINS, 'retained');
@@ -119,7 +119,7 @@ test('leaves its DNSEndpoint to the domain that Retain keeps, also if that is ma
   await stack.remove(DOMAINS, 'retained');
   const kept = await endpoint('retained');
   expect(kept?.spec).toEqual(written?.spec);
-  // By which Kubernetes would collect it.
+  // With an owner reference, Kubernetes would collect it as garbage.
   expect(kept?.metadata.ownerReferences).toBeUndefined();
 
   await stack.apply(domain('retained', publish, { [ANNOTATION.adopt]: String(status.id) }));
@@ -131,7 +131,7 @@ test('leaves its DNSEndpoint to the domain that Retain keeps, also if that is ma
   await stack.remove(DOMAINS, 'retained');
 });
 
-test('is Ready though its DNSEndpoint is refused, and says so', async () => {
+test('a reserved domain is Ready even if its DNSEndpoint is refused, and reports that', async () => {
   await stack.apply(domain('refused', publish));
   await stack.ready(DOMAINS, 'refused');
   const found = await condition('refused', 'DNSPublished');

@@ -1,4 +1,4 @@
-/** Two objects that claim the same, of which the one that has it, or both, are deleted; one may be held up meanwhile. */
+/** Two objects claim the same resource, and the one that has it, or both, are deleted. One deletion may be held up. */
 import { describe, expect, test } from 'vitest';
 import type { Declaration } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
@@ -9,14 +9,14 @@ import { API_KEY, eventually, manifest, POLICIES, policy, startStack } from './s
 
 const { adopt: ADOPT } = ANNOTATION;
 
-// Without a resync: who waits has to be woken.
+// No resync: an object that waits has to be woken.
 const stack = await startStack({ prefix: 'rivals' });
 const { client } = stack;
 const post = postTo(stack.api.url, API_KEY);
 
 const { askToDelete, gone, pause, resume, heldUpOnly, letGo } = deletionsOf(stack);
 
-/** What keeps an object from setting any modules, though it declares some. */
+/** Modules that cannot be set, since the Secret or backend that they refer to does not exist. */
 const LACKING: Readonly<Record<string, object>> = {
   HTTPSEdgeRouteModules: {
     oidc: {
@@ -28,7 +28,7 @@ const LACKING: Readonly<Record<string, object>> = {
   TLSEdgeModules: { backend: { backendRef: { kind: 'TunnelGroupBackend', name: 'nowhere' } } },
 };
 
-describe.each(modulesRows)('of two $name for one owner', (row) => {
+describe.each(modulesRows)('with two $name for one owner,', (row) => {
   const { name: kind, type } = row;
   let performances = 0;
 
@@ -39,7 +39,7 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     return undefined;
   };
 
-  /** `first` has its modules in force. */
+  /** Creates `first`, which sets its modules. */
   async function holder(finalizers: string[] = [], policy: object = {}) {
     const n = ++performances;
     const { another, changed, ownerId } = await row.declare(post, n);
@@ -51,7 +51,7 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     return { first, second, changed, before: another.remote, after: changed.remote, modules };
   }
 
-  /** … and `second` has others to declare. */
+  /** Creates `first`, and then `second`, which declares other modules and waits. */
   async function rivals(finalizers: string[] = [], policy: object = {}) {
     const held = await holder(finalizers, policy);
     await declare(held.second, held.changed.spec);
@@ -59,7 +59,7 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     return held;
   }
 
-  test('they go with the first while the second lacks something, which sets its own once it is there', async () => {
+  test('the modules go with the first if the second cannot set its own, and come back once it can', async () => {
     const { first, second, after, changed, modules } = await holder();
     const [ownerRef = ''] = Object.keys(changed.spec);
     await declare(second, { [ownerRef]: changed.spec[ownerRef], ...LACKING[kind] });
@@ -73,12 +73,12 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     expect(await modules()).toBeUndefined();
   });
 
-  test('what the first retains, the second does not delete, whichever goes last', async () => {
+  test('the second does not delete modules that the first retains, in either order of deletion', async () => {
     for (const waiting of ['first', 'second'] as const) {
       const { modules, before, ...names } = await rivals([], { deletionPolicy: 'Retain' });
       await pause(type, names[waiting]);
       const other = waiting === 'first' ? 'second' : 'first';
-      // In this order: the second would have them from the first, and delete them, if it were not being deleted by then.
+      // In this order: a second that is not being deleted yet would take over the modules, and then delete them.
       await askToDelete(type, names[waiting], names[other]);
       await gone(type, names[other]);
       await resume(type, names[waiting]);
@@ -87,7 +87,7 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     }
   });
 
-  test('that are both deleted, the second goes while the first is paused, which decides', async () => {
+  test('both deleted, the second goes while the first is paused; the first decides about the modules', async () => {
     const { first, second, before, modules } = await rivals();
     await pause(type, first);
     await askToDelete(type, first, second);
@@ -98,7 +98,7 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
     expect(await modules()).toBeUndefined();
   });
 
-  test('the second takes over from a deleted one that somebody else holds up', async () => {
+  test('the second takes over when the first is deleted, even if a foreign finalizer holds it up', async () => {
     const { first, second, after, modules } = await rivals([HOLD]);
     await askToDelete(type, first);
     await stack.ready(type, second);
@@ -110,7 +110,7 @@ describe.each(modulesRows)('of two $name for one owner', (row) => {
   });
 });
 
-describe('of two objects that adopt one resource', () => {
+describe('with two objects that adopt one resource,', () => {
   const ends = { Delete: false, Retain: true };
   type Policy = keyof typeof ends;
   let performances = 0;
@@ -131,7 +131,7 @@ describe('of two objects that adopt one resource', () => {
   test.each<[Policy, Policy]>([
     ['Delete', 'Retain'],
     ['Retain', 'Delete'],
-  ])('with %s and %s, both deleted, the second waits for nobody, and the first decides', async (...policies) => {
+  ])('both deleted with policies %s and %s, the second goes at once and the first decides', async (...policies) => {
     const { id, first, second } = await rivals(policies);
     await pause(POLICIES, first);
     await askToDelete(POLICIES, first, second);

@@ -14,7 +14,7 @@ async function made(name: string, spec: object = {}, annotations: Record<string,
   return { id: String(status.id), token: await token(name) };
 }
 
-/** Waits until another credential than `id` is in place. */
+/** Waits until a credential other than `id` is in place. */
 const replaced = (name: string, id: string) =>
   eventually(async () => {
     const seen = await stack.ready(CREDENTIALS, name);
@@ -22,7 +22,7 @@ const replaced = (name: string, id: string) =>
     return { id: String(seen.status.id), token: await token(name), status: seen.status };
   });
 
-/** As if the credential had been issued so long ago. */
+/** Makes the credential older by so many hours. */
 async function age(id: string, hours: number) {
   await stack.sql(`update credentials set created_at = created_at - make_interval(hours => $2) where id = $1`, [
     id,
@@ -95,7 +95,7 @@ describe('a rotation by age', () => {
 
   test('happens by itself, without any trigger', { timeout: 60_000 }, async () => {
     const before = await made('alone', { rotation: { interval: '1h', overlap: '0s' } });
-    // Just short of its hour.
+    // Just before it is due.
     await stack.sql(`update credentials set created_at = now() - interval '59 minutes 56 seconds' where id = $1`, [
       before.id,
     ]);

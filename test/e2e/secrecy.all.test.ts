@@ -1,4 +1,4 @@
-/** A secret is in its Secret and with those who need it, and nowhere else. */
+/** A secret shows only in its Secret, and not in logs, errors or other output. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ const stack = await startStack({ prefix: 'secrecy', settings: { resyncMs: 300 } 
 const { namespace } = stack;
 const post = postTo(stack.api.url, API_KEY);
 
-/** Every table, row by row, with the bytes of binary columns as text, too. */
+/** Every table, row by row; the bytes of binary columns are also included as text. */
 async function dump(): Promise<string> {
   const tables = await stack.sql(`select quote_ident(table_schema) || '.' || quote_ident(table_name) as name
     from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema')`);
@@ -30,7 +30,7 @@ async function dump(): Promise<string> {
   return parts.join('\n');
 }
 
-/** What the API answers to requests with the token that are malformed or may not be made. */
+/** The API's responses to malformed and unauthorized requests that contain the token. */
 async function errorsAbout(token: string): Promise<string[]> {
   const answers = [
     ...[{ token, bind: 'not a target' }, { token: `${token}\u0000` }, { token, more: token }].map((body) =>
@@ -47,7 +47,7 @@ async function errorsAbout(token: string): Promise<string[]> {
   return Promise.all(responses.map((response) => response.text()));
 }
 
-/** Where no secret belongs, with what is there. */
+/** The places where no secret belongs, with their content. */
 async function places() {
   const operator = await stack.restart();
   const shown = async (...args: string[]) => (await stack.run(...args, '-o', 'yaml')).stdout;
@@ -67,7 +67,7 @@ async function places() {
 function expectNowhere(secrets: readonly string[], found: Record<string, string>): void {
   for (const [place, text] of Object.entries(found)) {
     for (const secret of [...secrets, API_KEY]) {
-      // Also without the prefix that all tokens share, and as a Secret has it.
+      // Also without the prefix that all tokens share, in base64 as in a Secret, and in hex.
       const forms = [
         secret,
         secret.slice(-32),
@@ -79,17 +79,17 @@ function expectNowhere(secrets: readonly string[], found: Record<string, string>
         place,
       ).toEqual([]);
     }
-    // Those of SSH authorities, too, which only the API knows.
+    // This includes the private keys of SSH authorities, which only the API knows.
     expect(text, place).not.toMatch(/BEGIN [A-Z ]*PRIVATE KEY/);
   }
 }
 
-describe('no secret of any kind is in logs, Events, metrics, objects, error bodies or a dump of the database', () => {
+describe('no secret is in logs, Events, metrics, objects, error bodies or a dump of the database', () => {
   const secrets = new Map<string, string[]>();
   const keep = (where: string, ...values: string[]) => secrets.set(where, [...(secrets.get(where) ?? []), ...values]);
   const record = z.record(z.string(), z.unknown());
 
-  /** The same settings with client secrets that nothing else contains. */
+  /** The same settings with unique client secrets. */
   function hidden(settings: Values, where: string): Values {
     const members = Object.entries(settings).map(([name, member]) => {
       if (name !== 'client_secret')
@@ -111,7 +111,7 @@ describe('no secret of any kind is in logs, Events, metrics, objects, error bodi
     return { name, status };
   }
 
-  /** The first one and the one that takes its place. */
+  /** Rotates the secret; returns the first value and the second. */
   async function rotated({ type }: Pick<StoryRow, 'type'>, name: string, secretName: string, { key }: Handout) {
     const value = async () => (await stack.secret(secretName))?.[key] ?? '';
     const first = await value();
@@ -120,7 +120,7 @@ describe('no secret of any kind is in logs, Events, metrics, objects, error bodi
     return [first, await value()];
   }
 
-  /** Has a secret refused that nobody can use: a broken PEM by the API, a text that is too long by the operator. */
+  /** Makes the secret unusable, so that it is refused: a broken PEM by the API, an overlong text by the operator. */
   async function spoil(
     { type }: Pick<StoryRow, 'type'>,
     name: string,
@@ -129,13 +129,13 @@ describe('no secret of any kind is in logs, Events, metrics, objects, error bodi
   ) {
     const spoilt = (text: string) => (text.startsWith('-----') ? text.replace('-----END', 'END') : text.repeat(500));
     for (const { stringData = {}, ...object } of objects) {
-      // With its key alone, a certificate is the one that the API has.
+      // Breaks the certificate as well: with only another key, it would match the one in the API.
       const wrong = Object.entries(stringData).filter(
         ([, text]) => text.startsWith('-----') || own.some((secret) => text.includes(secret)),
       );
       const texts = Object.fromEntries(wrong.map(([key, text]) => [key, spoilt(text)]));
       const changed: DataObject = { ...object, stringData: { ...stringData, ...texts } };
-      // The API server warns of what is no PEM.
+      // Not `apply`, which fails on the API server's warning about text that is not PEM.
       expect(await stack.tryApply(changed)).toMatchObject({ code: 0 });
     }
     await eventually(async () => {
@@ -144,7 +144,7 @@ describe('no secret of any kind is in logs, Events, metrics, objects, error bodi
     });
   }
 
-  test.for(kindRows.map((row, at) => ({ row, name: row.name, at })))('(of $name)', async ({ row, at }) => {
+  test.for(kindRows.map((row, at) => ({ row, name: row.name, at })))('(setup of $name)', async ({ row, at }) => {
     const { another } = await row.declare(post, 1 + at, fromSecret);
     const { name, status } = await made(row, another);
     const handout: Handout | undefined = row.kind.delivery?.handout;
@@ -152,14 +152,14 @@ describe('no secret of any kind is in logs, Events, metrics, objects, error bodi
       keep(`${row.name}.${handout.key}`, ...(await rotated(row, name, String(status.secretName), handout)));
     const given = row.kind.fields.filter((each) => isDeclarable(each) && each.field.storage === 'none');
     for (const field of given) {
-      // Of a PEM, the first line of its content: the rest also has what is public.
+      // Of a PEM, the first line of its content: later lines also contain public data.
       const secret = String(another.body[field.name]).split('\n')[1] ?? '';
       keep(`${row.name}.${field.name}`, secret);
       await spoil(row, name, another.objects, [secret]);
     }
   });
 
-  test.for(modulesRows.map((row, at) => ({ row, name: row.name, at })))('(of $name)', async ({ row, at }) => {
+  test.for(modulesRows.map((row, at) => ({ row, name: row.name, at })))('(setup of $name)', async ({ row, at }) => {
     const { attached } = row;
     const modules = attached.modules.map((each) => {
       const where = `${row.name}.${each.name}`;
@@ -174,7 +174,7 @@ describe('no secret of any kind is in logs, Events, metrics, objects, error bodi
     if (own.length > 0) await spoil(row, name, declaration.objects, own);
   });
 
-  test('(wherever they come from)', async () => {
+  test('(of any kind)', async () => {
     expect([...secrets.keys()].toSorted()).toEqual([
       'APIKey.token',
       'EventDestination.signing-secret',
@@ -190,7 +190,7 @@ describe('no secret of any kind is in logs, Events, metrics, objects, error bodi
     expectNowhere(all, { ...found, 'what errors say': errors.join('\n') });
     for (const place of ['the log of the operator', 'the Events', 'a dump of the database'] as const)
       expect(found[place].length, place).toBeGreaterThan(500);
-    // Nor is a name, a namespace or an id in a metric.
+    // Metrics contain no name, namespace or id either.
     for (const place of ['the metrics of the operator', 'the metrics of the API'] as const) {
       for (const chosen of [namespace, '-kept', ...(await stack.remoteIds())])
         expect(found[place], place).not.toContain(chosen);

@@ -87,7 +87,7 @@ describe('a Secret that was', () => {
     );
   });
 
-  test('deleted while the operator was down is restored all the same', async () => {
+  test('deleted while the operator was down is restored with a new token as well', async () => {
     const before = await made('away');
     await stack.restart(async () => {
       await stack.run('delete', 'secret', 'away');
@@ -98,11 +98,11 @@ describe('a Secret that was', () => {
   });
 
   test.each([
-    ['robbed of its token', { data: { token: null } }],
+    ['stripped of its token', { data: { token: null } }],
     ['given another token', { data: { token: encoded('tnl_cr_made_up') } }],
     ['given the id of another credential', { data: { 'credential-id': encoded('cr_01k9zq3v5hf8svx2r4c6y7n0wd') } }],
     ['emptied', { data: null }],
-  ])('%s gets a new one, and the old one is revoked', async (what, patch) => {
+  ])('%s gets a new token, and the old one is revoked', async (what, patch) => {
     const name = what.replaceAll(' ', '-');
     const before = await made(name);
     await patchSecret(name, patch);
@@ -116,10 +116,10 @@ describe('a Secret that was', () => {
   });
 
   test.each([
-    ['robbed of its label', { metadata: { labels: { 'app.kubernetes.io/managed-by': null } } }],
-    ['given another value of its template', { metadata: { annotations: { note: 'changed' } } }],
-    ['robbed of its owner', { metadata: { ownerReferences: null } }],
-    ['given the token under another key', { data: { other: encoded('x') } }],
+    ['stripped of its label', { metadata: { labels: { 'app.kubernetes.io/managed-by': null } } }],
+    ['changed in an annotation of its template', { metadata: { annotations: { note: 'changed' } } }],
+    ['stripped of its owner reference', { metadata: { ownerReferences: null } }],
+    ['given a further key', { data: { other: encoded('x') } }],
   ])('%s is restored, with the same token', async (what, patch) => {
     const name = what.replaceAll(' ', '-');
     const before = await made(name, { secret: { template: { labels: { app: 'shop' }, annotations: { note: 'n' } } } });
@@ -132,7 +132,7 @@ describe('a Secret that was', () => {
     await eventually(async () => expect(stable(await kube.get(SECRETS, name, namespace))).toEqual(stable(secret)));
     expect((await stack.reconciled(CREDENTIALS, name)).status.id).toBe(before.id);
     expect(await stack.accepts(before.token)).toBe(true);
-    // It is watched again, too.
+    // The operator watches it again.
     await stack.run('delete', 'secret', name);
     await eventually(async () => expect(await stack.accepts((await stack.secret(name))?.token)).toBe(true));
   });

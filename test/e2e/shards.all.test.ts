@@ -44,13 +44,13 @@ async function reconciles({ healthUrl }: typeof odd): Promise<number> {
 }
 
 describe('two operators', () => {
-  test('lead both, each on a Lease of its own', async () => {
+  test('are both leaders, each on its own Lease', async () => {
     const { items } = await kube.list(LEASES, { namespace });
     const holders = items.map(({ spec }) => (spec as { holderIdentity?: string } | undefined)?.holderIdentity);
     expect(holders).toEqual(expect.arrayContaining([ODD, EVEN]));
   });
 
-  test('work each on its own objects only', async () => {
+  test('reconcile only their own objects', async () => {
     await stack.apply(labelled(policy('odd'), 'odd'), labelled(policy('even'), 'even'), policy('none'));
     for (const name of ['odd', 'even', 'none']) await stack.ready(POLICIES, name);
     for (const [name, by] of Object.entries({ odd: ODD, even: EVEN, none: EVEN })) {
@@ -74,7 +74,7 @@ describe('two operators', () => {
     await stack.remove(POLICIES, 'x', 'y', 'z');
   });
 
-  test('resolve references to objects of the other, and keep what the other refers to', async () => {
+  test("resolve references to each other's objects, and block the deletion of objects in use", async () => {
     const of = (kind: string, value: string, spec: object) => labelled(manifest({ name: kind }, 'shop', spec), value);
     const [edges, routes] = [
       { ...POLICIES, plural: 'httpsedges' },
@@ -91,7 +91,7 @@ describe('two operators', () => {
     await eventually(async () => expect(await stack.find(edges, 'shop')).toBeUndefined());
   });
 
-  test('see the claims of the other', async () => {
+  test("see each other's claims", async () => {
     const { id } = await stack.client.ipPolicies.create({ description: 'theirs' });
     const adopting = (name: string, value: string) =>
       labelled(policy(name, { description: 'theirs' }, { 'tunnel-operator.dev/adopt': id }), value);
@@ -99,7 +99,7 @@ describe('two operators', () => {
     await stack.ready(POLICIES, 'first');
     await stack.apply(adopting('second', 'even'));
     await stack.reason(POLICIES, 'second', 'Ready', 'ManagementConflict');
-    // The claim is given up: the other takes over.
+    // Once the first gives up its claim, the second takes over.
     await stack.run('annotate', 'ipp', 'first', 'tunnel-operator.dev/adopt-');
     await stack.replace(labelled(policy('first', { deletionPolicy: 'Retain', description: 'theirs' }), 'odd'));
     await stack.remove(POLICIES, 'first');
@@ -109,13 +109,13 @@ describe('two operators', () => {
 });
 
 describe('an object that is handed over', () => {
-  test('belongs to the other from then on, also for what was planned', async () => {
+  test('belongs to the other operator from then on, with its scheduled work', async () => {
     await stack.apply(labelled(credential('moved', { rotation: { overlap: '3s' } }), 'odd'));
     const { status } = await stack.ready(CREDENTIALS, 'moved');
     await stack.annotate(CREDENTIALS, 'moved', { 'tunnel-operator.dev/rotate-requested-at': 'now' });
     await eventually(async () => expect((await stack.ready(CREDENTIALS, 'moved')).status.id).not.toBe(status.id));
     await move('tcred', 'moved', 'even');
-    // The first one planned to revoke the old token; the second one does.
+    // The first operator scheduled the revocation of the old token; the second one carries it out.
     await eventually(async () => expect(await stack.remoteIds()).not.toContain(status.id));
     const before = await reconciles(odd);
     await stack.reconciled(CREDENTIALS, 'moved');

@@ -1,6 +1,6 @@
 /**
  * The whole product for one test file: an API on a database of its own, the CRDs, a namespace, and operators that work
- * in that namespace. Everything goes at the end of the file. Only for test files; it registers hooks of Vitest.
+ * in that namespace. Everything is removed at the end of the file. Only for test files; it registers hooks of Vitest.
  */
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
@@ -30,7 +30,7 @@ export type { RunningOperator };
 
 export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
 
-/** With which the API seals private keys and the like. */
+/** The key with which the API seals private keys and other secrets. */
 export const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
 
 /** A kind of the operator. */
@@ -41,7 +41,7 @@ export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secret
 export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
-/** As the Secret of the chart has them. */
+/** By their names in the Secret of the chart. */
 const KEYS = { 'bootstrap-api-key': API_KEY, 'encryption-key': ENCRYPTION_KEY };
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -90,22 +90,22 @@ export interface Stack {
   kube: KubeApi;
   /** Lines that the operators of this stack have logged, at every level and without redaction. */
   logs: string[];
-  /** The same of the API. */
+  /** The same for the API. */
   apiLogs: string[];
   /** Starts an operator and waits until it works. */
   operate(settings?: Partial<OperatorConfig>): Promise<RunningOperator>;
-  /** Starts one with the rights that the chart gives it in these namespaces. */
+  /** Starts an operator with the permissions that the chart grants it in these namespaces. */
   operateIn(namespaces: string[]): Promise<RunningOperator>;
-  /** An operator that is not started; stopped at the end of the file like the others. */
+  /** Makes an operator but does not start it. It is stopped at the end of the file like the others. */
   makeOperator(settings?: Partial<OperatorConfig>): TunnelOperator;
   stopOperator(operator: RunningOperator): Promise<void>;
-  /** Stops the operators, has `meanwhile` happen, and starts another. */
+  /** Stops all operators, runs `meanwhile`, and starts another operator. */
   restart(meanwhile?: () => Promise<unknown>, settings?: Partial<OperatorConfig>): Promise<RunningOperator>;
   /** kubectl in the namespace. */
   run(...args: string[]): Promise<CommandResult>;
-  /** `kubectl apply` of what must be accepted. */
+  /** `kubectl apply` of manifests that must be accepted without a warning. */
   apply(...manifests: Manifest[]): Promise<void>;
-  /** `kubectl apply` of one that may be refused. */
+  /** `kubectl apply` of a manifest that may be refused. */
   tryApply(manifest: unknown, ...args: string[]): Promise<CommandResult>;
   /** `kubectl replace`, which keeps nothing of the object but its status. */
   replace(manifest: Manifest): Promise<CommandResult>;
@@ -116,19 +116,19 @@ export interface Stack {
   see(type: ResourceType, name: string): Promise<Seen>;
   /** Waits until the object is ready in its present generation. */
   ready(type: ResourceType, name: string): Promise<Seen>;
-  /** Waits until the condition `type` of the object has the reason. */
+  /** Waits until the condition of the object has the reason. */
   reason(type: ResourceType, name: string, condition: 'Ready' | 'Synced', reason: string): Promise<Seen>;
-  /** Asks for a reconcile and waits until it was done. */
+  /** Requests a reconcile and waits until it is done. */
   reconciled(type: ResourceType, name: string): Promise<Seen>;
   /** The data of a Secret, decoded; undefined when there is none. */
   secret(name: string): Promise<Record<string, string> | undefined>;
-  /** The API's response to a data plane that authenticates the token. */
+  /** Whether the API accepts the token when a data plane authenticates it. */
   accepts(token: string | undefined): Promise<boolean>;
   /** Reasons and messages of the Kubernetes Events about an object. */
   events(name: string): Promise<{ reason: string; message: string; type: string }[]>;
   /** The value of one metric of the newest operator, summed over the series that have these labels. */
   metric(name: string, labels?: Record<string, string>): Promise<number>;
-  /** All ids in the API, of the families of all kinds, but for what a new API has. */
+  /** The ids of all resources in the API that have a kind, except those that a new API has. */
   remoteIds(): Promise<string[]>;
   sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
@@ -138,12 +138,12 @@ export function eventually<T>(attempt: () => T | Promise<T>, timeout = 30_000): 
   return vi.waitFor(attempt, { timeout, interval: 50 });
 }
 
-/** Starts the API and, unless told otherwise, one operator, with the rights that the chart gives it in the namespace. */
+/** Starts the API and, by default, one operator with the permissions that the chart grants it in the namespace. */
 export async function startStack(
   options: { settings?: Partial<OperatorConfig>; operators?: 0 | 1; prefix?: string } = {},
 ): Promise<Stack> {
   const [namespace] = await Promise.all([createNamespace(options.prefix ?? 'e2e'), installCrds()]);
-  // In Pods, they have the service account of the chart anyway.
+  // In Pods, operators have the service account of the chart anyway.
   const file = process.env.TEST_PODS
     ? (await cluster()).kubeconfigPath
     : await chartAccount(kubectl, namespace, [namespace]);
@@ -160,7 +160,7 @@ export async function startStack(
     const identity = `test-${operators.size}`;
     return operatorSettings({ apiUrl: api.url, apiKey: API_KEY, kubeconfig: file, namespace, identity });
   };
-  // What a new API has: the key that everything here uses.
+  // A new API has the API key that the tests and operators use.
   const given = await allIds();
 
   const stack: Stack = {
@@ -187,7 +187,7 @@ export async function startStack(
       return operator;
     },
     async operateIn(namespaces) {
-      // In Pods, the chart sees to that.
+      // In Pods, the chart grants the permissions.
       const account = pods ? {} : { kubeconfig: await chartAccount(kubectl, namespace, namespaces) };
       return stack.operate({ namespaces, ...account });
     },
@@ -284,10 +284,10 @@ export async function startStack(
   return stack;
 }
 
-/** With no operator left, finalizers would keep the namespace for ever. */
+/** Removes all objects: with no operator left, their finalizers would keep the namespace from being deleted. */
 async function letGo({ kube, namespace }: Stack): Promise<void> {
   for (const { plural } of allKinds) {
-    // Of a CRD that nobody has used yet, the first list may be refused for a moment.
+    // The first list of a new CRD may be refused for a moment.
     const { items } = await eventually(() => kube.list(ours(plural), { namespace }));
     for (const { metadata } of items) {
       await kube

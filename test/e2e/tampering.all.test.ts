@@ -1,4 +1,4 @@
-/** Annotations that belong to the operator are edited by hand. */
+/** Manual edits of annotations that belong to the operator. */
 import { describe, expect, test } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { credentialsOf } from './credentials.ts';
@@ -7,10 +7,10 @@ import { CREDENTIALS, eventually, startStack } from './stack.ts';
 const stack = await startStack({ prefix: 'tampering' });
 const { tokenOf, annotate, made, idsOf, rotated } = credentialsOf(stack);
 
-describe('an external-id that is edited to that of a sibling', () => {
+describe("an external-id that is changed to a sibling's", () => {
   test.each([
-    ['while the operator works', false],
-    ['while it is down', true],
+    ['while the operator runs', false],
+    ['while the operator is down', true],
   ])('%s leaves each with its own credential', async (_, isDown) => {
     const [name, other] = [`edited-${isDown}`, `sibling-${isDown}`];
     const [own, sibling] = [await made(name), await made(other)];
@@ -33,7 +33,7 @@ describe('an external-id that is edited to that of a sibling', () => {
   });
 });
 
-describe('an id that is added to what is to be retired', () => {
+describe("a sibling's id that is added to the annotation retiring", () => {
   const listed = (id: string) => ({
     retiring: JSON.stringify([{ id, generation: 1, after: '2026-01-01T00:00:00.000Z' }]),
   });
@@ -41,9 +41,9 @@ describe('an id that is added to what is to be retired', () => {
     stack.kube.patch(CREDENTIALS, name, { status: { id: null } }, stack.namespace, 'status');
 
   test.each([
-    ['of a sibling', false],
-    ['of a sibling, with the status lost', true],
-  ])('%s is not deleted, nor when the object is deleted', async (what, isLost) => {
+    ['with the status intact', false],
+    ['with the status lost', true],
+  ])('%s is not deleted, not even with the object', async (what, isLost) => {
     const suffix = what.replaceAll(/\W+/g, '-');
     const [name, other] = [`own-${suffix}`, `sibling-${suffix}`];
     const own = await made(name);
@@ -70,9 +70,9 @@ describe('an id that is added to what is to be retired', () => {
 
 describe('an object keeps exactly one credential when somebody', () => {
   test.each([
-    ['sets the generation forward', { 'create-generation': '99' }],
+    ['increases the generation', { 'create-generation': '99' }],
     ['removes the generation', { 'create-generation': null }],
-    ['sets the generation beyond all that there are', { 'create-generation': '999999999' }],
+    ['sets a generation beyond any in use', { 'create-generation': '999999999' }],
     ['removes the key', { 'create-key': null }],
     ['removes the id', { 'external-id': null }],
     ['removes all but the id', { 'create-generation': null, 'create-key': null, retiring: null }],
@@ -97,10 +97,10 @@ describe('an object keeps exactly one credential when somebody', () => {
   });
 });
 
-describe('a rotation comes to its end although somebody edits', () => {
+describe('a rotation completes even if somebody edits', () => {
   test.each([
     ['the generation', { 'create-generation': '999999999' }],
-    ['the key to what no header can carry', { 'create-key': 'schlüssel' }],
+    ['the key to a value that no header can carry', { 'create-key': 'schlüssel' }],
   ])('%s while it is under way', async (what, annotations) => {
     const name = `cut-${what.replaceAll(' ', '-')}`;
     const first = await made(name, { rotation: { overlap: '0s' } });

@@ -1,6 +1,6 @@
 /**
- * A tenant who may edit custom resources in one namespace, and what the tenant must not get with them. docs/security.md
- * says what is defended.
+ * What a tenant who may edit custom resources in one namespace must not be able to do. docs/security.md says what is
+ * defended.
  */
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ const declare = (row: KindRow) => row.declare(post, ++numbers);
 const named = (row: KindRow) => ({ row, name: row.name });
 
 describe('a Secret of another namespace', async () => {
-  /** Each member of a spec by which something is named, or that speaks of a namespace, with those beside it. */
+  /** Each place in a spec with a member that is a name or about a namespace, and all members there. */
   const naming: { where: string; members: string[] }[] = [];
   const schema = z.looseObject({ properties: z.record(z.string(), z.unknown()) });
   const visit = (node: unknown, where: string) => {
@@ -38,7 +38,7 @@ describe('a Secret of another namespace', async () => {
     }
   }
 
-  test('cannot be named by any field of any kind: only what has an id at the API can be in another namespace', () => {
+  test('cannot be named by any field of any kind: only references to API resources may have a namespace', () => {
     const references = naming.filter(({ members }) => members.includes('id'));
     expect(new Set(references.map(({ members }) => members.join()))).toEqual(
       new Set(['id,name,namespace', 'id,kind,name,namespace']),
@@ -71,10 +71,10 @@ describe("another tenant's resource", () => {
   });
 });
 
-describe('what a tenant writes', () => {
+describe('text from a tenant', () => {
   const EVIL = 'x\n{"level":60,"msg":"forged"}\r\n\u001b[31mred\u2028"} # HELP forged\nforged_metric{a="b"} 1\n';
 
-  test('forges no line of a log, and no metric', async () => {
+  test('forges no log line and no metric', async () => {
     const stringData = { text: EVIL };
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'evil' }, stringData };
     await stack.apply(
@@ -140,10 +140,10 @@ describe('the API', async () => {
     for (const type of givenAddresses) await stack.ready(type, 'calls');
     await stack.apply(manifest({ name: 'IPPolicy' }, 'calls', { description: 'an event' }));
     const { status } = await stack.ready(ours('ippolicies'), 'calls');
-    // There is something to deliver, and all of it was looked at once more.
+    // There is an event to deliver, and every object is reconciled once more.
     expect(await stack.sql('select type from events where resource_id = $1', [status.id])).not.toEqual([]);
     for (const type of givenAddresses) await stack.reconciled(type, 'calls');
-    // A connection of ours is the first that was made.
+    // Our own connection is the only one that the server has seen.
     await once(connect(port, '127.0.0.1').resume(), 'close');
     expect(seen).toHaveLength(1);
   });

@@ -1,4 +1,4 @@
-/** API and operator as processes, both with a receiver of traces: what an apply does is one trace. */
+/** API and operator as processes that export traces: an apply is one trace. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { API_KEY, credential, ENCRYPTION_KEY, policy } from './stack.ts';
 
 const COLLECTOR_KEY = 'a-key-of-the-collector';
 
-/** Writes the URL of every module of OpenTelemetry that is loaded to standard error. */
+/** Writes the URL of every OpenTelemetry module that is loaded to standard error. */
 const WATCH_LOADING = `--import=data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   import { writeSync } from 'node:fs';
@@ -60,7 +60,7 @@ beforeAll(async () => {
     },
   });
 
-  /** Applies the manifests, which an operator of this namespace sees to; returns its log when it has ended. */
+  /** Applies the manifests while an operator of this namespace runs; stops it and returns its log. */
   async function operate(namespace: string, env: NodeJS.ProcessEnv, manifests: object[]): Promise<string> {
     const operator = new OperatorProcess({
       ...{ folder, name: namespace, apiUrl, apiKey: API_KEY, kubeconfigPath, namespace },
@@ -83,7 +83,7 @@ beforeAll(async () => {
   ]);
   const secret = await kubectl(['-n', namespace, 'get', 'secret', 'agent', '-o', 'jsonpath={.data.token}']);
   token = Buffer.from(secret.stdout, 'base64').toString();
-  // Which sends the last spans.
+  // The stop sends the last spans.
   expect(await server.stop({ graceMs: 30_000 })).toMatchObject({ code: 0 });
   api = await readFile(server.logFile, 'utf8');
 });
@@ -124,7 +124,7 @@ test('an apply is one trace, from the reconcile to its row in the database', () 
   expect(call?.attributes['http.response.status_code']).toBe(201);
   expect(reconcile).toMatchObject({ parentId: undefined, isError: false });
   expect(reconcile?.attributes).toMatchObject({ 'tunnel_operator.generation': 1, 'tunnel_operator.result': 'success' });
-  // Of the calls to Kubernetes, those of the same reconcile.
+  // The trace includes the reconcile's calls to Kubernetes.
   const siblings = ofTrace.filter(({ parentId }) => parentId === reconcile?.spanId);
   const toKubernetes = siblings.filter(({ attributes }) => String(attributes['url.full']).includes('/ippolicies/seen'));
   expect(toKubernetes.map(({ name }) => name)).toContain('PATCH');
@@ -141,7 +141,7 @@ test('the request id and the ids of the trace join spans and logs of both progra
   expect(reconciled).toMatchObject({ kind: 'IPPolicy', span_id: reconcile?.spanId });
 });
 
-test('no secret is sent, and every attribute is one of the conventions or ours', () => {
+test('no secret is sent, and every attribute is from the conventions or starts with tunnel_operator', () => {
   expect(token).toMatch(/^tnl_/);
   const sent = Buffer.concat(receiver.requests.map(({ body }) => body)).toString('latin1');
   expect(sent).toContain('/credentials');
@@ -154,18 +154,18 @@ test('no secret is sent, and every attribute is one of the conventions or ours',
   expect(first).toMatchObject({ path: '/v1/traces', headers: { authorization: `Bearer ${COLLECTOR_KEY}` } });
 });
 
-test('what nobody asked for is in no trace: probes, leases, housekeeping', () => {
+test('probes, leases and housekeeping are not traced', () => {
   const roots = receiver.spans.filter(({ parentId }) => parentId === undefined);
   expect(roots.length).toBeGreaterThan(0);
-  // With a path after the method, or nothing: a statement of the database, which nobody asked for either, has a table there.
+  // After the method comes a path or nothing; after the verb of a database statement, a table.
   for (const { name } of roots) expect(name).toMatch(/^(reconcile|resync) |^(GET|POST|PUT|PATCH|DELETE)( \/|$)/);
   expect(receiver.spans.filter(({ name }) => /\/readyz|leases/.test(name ?? ''))).toEqual([]);
 });
 
-test('without an endpoint, nothing of OpenTelemetry is loaded but its interface, and no trace is begun', () => {
+test('without an endpoint, only the API package of OpenTelemetry is loaded, and no trace is started', () => {
   const loaded = (log: string) => log.split('\n').filter((line) => /^loaded .*@opentelemetry\/(?!api\/)/.test(line));
   expect(loaded(untraced)).toEqual([]);
-  // Otherwise this shows nothing.
+  // Shows that the check would find loaded modules.
   expect(loaded(traced)).not.toEqual([]);
   expect(untraced).not.toContain('trace_id');
   const policies = receiver.spans.filter(({ name }) => name === 'POST /ip_policies');

@@ -1,6 +1,6 @@
 /**
- * What the API server rejects at once, so that a mistake shows at `kubectl apply` and not later in a condition; and what
- * only the API can reject. ACL rules and CIDR blocks of every form are in grammar.all.test.ts.
+ * Mistakes that the API server rejects, so that they show at `kubectl apply` and not later in a condition, and mistakes
+ * that only the API can reject. grammar.all.test.ts covers every form of ACL rules and CIDR blocks.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -17,7 +17,7 @@ import {
 
 const stack = await startStack({ prefix: 'validation', operators: 0 });
 
-/** So many bytes in far fewer characters. */
+/** A text of so many bytes in far fewer characters. */
 const full = (bytes: number) => '€'.repeat(Math.floor(bytes / 3)) + 'x'.repeat(bytes % 3);
 const rule = (fields: object = {}) => ({ cidr: '10.0.0.0/8', action: 'allow', ...fields });
 const rules = (...members: unknown[]) => policy('x', { rules: members });
@@ -39,7 +39,7 @@ const refusedSpecs: Refused[] = [
   ['an unknown field', policy('x', { descripton: 'typo' }), 'spec.descripton', 'unknown field'],
   ['an unknown policy', policy('x', { deletionPolicy: 'Keep' }), 'spec.deletionPolicy', '"Delete", "Retain"'],
   ['1001 rules', rules(...blocks(1001)), 'spec.rules', 'at most 1000'],
-  ['a cidr that is none', rules(rule({ cidr: 'office' })), 'spec.rules[0].cidr', 'must be a CIDR block'],
+  ['an invalid cidr', rules(rule({ cidr: 'office' })), 'spec.rules[0].cidr', 'must be a CIDR block'],
   ['a cidr of 65 characters', rules(rule({ cidr: '1'.repeat(65) })), 'spec.rules[0].cidr', '64'],
   [
     'host bits',
@@ -114,13 +114,13 @@ const refusedInputs: Refused[] = [
   ['a bad namespace', configuration({ name: 'x', namespace: 'A_b' }), policies, 'must be the name of a namespace'],
   ['a bad name', configuration({ name: 'A_b' }), policies, 'must be the name of an object'],
   ['an id of another family', configuration({ id: `esb${ID}` }), policies, 'must be an id that starts with ipp_'],
-  ['one of several kinds without its kind', edge({ name: 'x' }), backendRef, 'kind and name go together'],
-  ['a kind that it cannot be', edge({ name: 'x', kind: 'IPPolicy' }), `${backendRef}.kind`, '"TunnelGroupBackend"'],
+  ['a reference without its kind', edge({ name: 'x' }), backendRef, 'kind and name go together'],
+  ['a reference to a wrong kind', edge({ name: 'x', kind: 'IPPolicy' }), `${backendRef}.kind`, '"TunnelGroupBackend"'],
   ['a route without its edge', modules({ id: `edghtsrt${ID}` }), 'spec.routeRef.id', 'of the form edghts_…/edghtsrt_…'],
   ['no source', backend({ body: {} }), 'spec.body', ONE_SOURCE],
   ['two sources', backend({ headers: { 'x-a': { value: 'x', secretKeyRef: from } } }), 'spec.headers[x-a]', ONE_SOURCE],
   [
-    'a Secret elsewhere',
+    'a Secret name with a path',
     backend({ body: { secretKeyRef: { ...from, name: '../b/c' } } }),
     'spec.body.secretKeyRef.name',
     'must be the name of an object',
@@ -143,8 +143,8 @@ const refusedInputs: Refused[] = [
     'spec.target.webhook.url',
     'must be an https URL',
   ],
-  ['none of the providers', signIn({}), 'spec.oauth.provider', 'exactly one'],
-  ['two of the providers', signIn({ github: {}, google: {} }), 'spec.oauth.provider', 'exactly one'],
+  ['no provider', signIn({}), 'spec.oauth.provider', 'exactly one'],
+  ['two providers', signIn({ github: {}, google: {} }), 'spec.oauth.provider', 'exactly one'],
 ];
 
 describe('kubectl apply refuses', () => {
@@ -191,7 +191,7 @@ describe('the owner of a credential', () => {
 
 const colliding = ['2001:DB8::/32', '2001:db8::/32'].map((cidr) => rule({ cidr }));
 
-describe('what only the API can check shows in the conditions, with the field:', () => {
+describe('a mistake that only the API can detect shows in the conditions, with the field:', () => {
   test.each([
     ['an owner that does not exist', credential('nobodys', { ownerId: OWNER }), /^spec\.ownerId: /],
     [
@@ -221,14 +221,14 @@ describe('what only the API can check shows in the conditions, with the field:',
   });
 });
 
-describe('an IP policy whose rules are refused, with deletionPolicy Retain,', () => {
+describe('an IP policy with refused rules and deletionPolicy Retain', () => {
   let operator: RunningOperator;
   beforeAll(async () => {
     operator = await stack.operate();
   });
   afterAll(() => stack.stopOperator(operator));
 
-  test('leaves none behind', async () => {
+  test('leaves no policy behind in the API', async () => {
     const before = await stack.remoteIds();
     await stack.apply(policy('refused', { rules: colliding, deletionPolicy: 'Retain' }));
     await stack.reason(POLICIES, 'refused', 'Ready', 'Rejected');
@@ -239,7 +239,7 @@ describe('an IP policy whose rules are refused, with deletionPolicy Retain,', ()
     expect(await stack.remoteIds()).toEqual(before);
   });
 
-  test('is retained if earlier ones were accepted', async () => {
+  test('is retained if earlier rules were accepted', async () => {
     await stack.apply(policy('accepted', { deletionPolicy: 'Retain' }));
     const { status } = await stack.ready(POLICIES, 'accepted');
     await stack.apply(policy('accepted', { rules: colliding, deletionPolicy: 'Retain' }));

@@ -1,4 +1,4 @@
-/** What can be walked through: the kinds of families, and those of modules. Only for test files. */
+/** Kinds as input for random walks: those of families, and those of modules. Only for test files. */
 import fc from 'fast-check';
 import { asRecord, specSchema } from '../../dev/fixtures/crd-schema.ts';
 import { type Choices, choicesOf } from '../../dev/fixtures/field-values.ts';
@@ -17,8 +17,8 @@ import { type Formats, valuesOf } from './schema-values.ts';
 import { API_KEY, manifest, type Stack } from './stack.ts';
 
 /**
- * The values of fields by their names, and of the other members of the spec by theirs; `style` says where texts are kept,
- * `byName` that objects are referred to.
+ * The values of fields and of the other members of the spec, by name. `style` says where texts are kept, `byName`
+ * whether references name objects.
  */
 export type State = Readonly<Record<string, unknown>>;
 
@@ -29,10 +29,10 @@ export interface Walkable {
   /** Changes of some members: another value, or undefined for none. */
   readonly changes: fc.Arbitrary<State>;
   declared(state: State): Pick<Declaration, 'spec' | 'objects' | 'body'>;
-  /** As the API shows it, without what only this one can have. */
+  /** The resource as the API shows it, without its own id and URI. */
   shown(id: string): Promise<Values>;
   /**
-   * What a fresh one of this body is like.
+   * Creates a resource from this body, deletes it, and returns what the API showed.
    * @throws ApiError when the API refuses it
    */
   fresh(body: Values): Promise<Values>;
@@ -59,7 +59,7 @@ const formatsFor = (name: string): Formats => ({
 /** Samples and spellings, or what the schema in the CRD allows. */
 function valuesOfField(given: FamilyField, { spellings }: Pick<Choices, 'spellings'>, schema: unknown) {
   const usual = fc.constantFrom(...spellings);
-  // Of references and what else must exist, nothing can be made up; nor of what has another form in the spec.
+  // No values are made up for what must exist, such as references, nor for fields with another form in the spec.
   if (
     schema === undefined ||
     given.field.refersTo ||
@@ -74,7 +74,7 @@ function valuesOfField(given: FamilyField, { spellings }: Pick<Choices, 'spellin
   return fc.oneof({ weight: 3, arbitrary: usual }, { weight: 1, arbitrary: made });
 }
 
-/** Members of the spec that no field of the family has, as they are. */
+/** Members of the spec that are not fields of the family, with the values that their schema allows. */
 function ownMembers(kind: Walkable['kind'], fieldMembers: readonly string[], name: string) {
   const members = Object.entries(asRecord(specSchema(kind).properties)).filter(
     ([member]) => !fieldMembers.includes(member),
@@ -91,7 +91,7 @@ interface Referring {
   readonly field: { readonly refersTo?: readonly { readonly name: string }[] };
 }
 
-/** The resources that a spec can refer to, as objects, by their ids. */
+/** Applies objects for the resources that a spec can refer to; returns a function that turns ids into names. */
 async function namedTargets(stack: Stack, families: readonly string[], values: Values, name: string) {
   const named = new Map<string, { kind: string; name: string }>();
   for (const family of new Set(families)) {
@@ -122,7 +122,7 @@ async function namedTargets(stack: Stack, families: readonly string[], values: V
 const targetsOf = (fields: readonly Referring[]) =>
   fields.flatMap(({ field }) => (field.refersTo ?? []).map(({ name }) => name));
 
-/** Numbers of those that live only for a comparison. */
+/** Numbers for resources that are created only for a comparison. */
 let fresh = 100_000;
 
 export async function walkableKind(stack: Stack, row: KindRow, n: number, name: string): Promise<Walkable> {
@@ -151,7 +151,7 @@ export async function walkableKind(stack: Stack, row: KindRow, n: number, name: 
   const asNamed = await namedTargets(stack, targetsOf(referring), values, name);
   const calls = kind.calls(client);
   const unique = kind.fields.filter(({ field }) => field.unique === true).map((each) => each.name);
-  // What is unique within its whole is free in another one.
+  // A value that must be unique within its parent is free in another parent.
   const { parent } = kind.family;
   const whole = parent && (await row.declare(post, fresh++)).values[parent.of.name];
   const elsewhere = parent && { [parent.parameter]: asRecord(whole).id };
@@ -202,7 +202,7 @@ export async function walkableKind(stack: Stack, row: KindRow, n: number, name: 
       const id = await create(sent);
       const { edge: __, ...seen } = await shown(id);
       await calls.delete(id);
-      // As the format of hostports says; the object keeps them for itself.
+      // The object has the hostports, so the fresh resource has none. The API shows them in lower case.
       const hostports = asList(body.hostports).map((each) => String(each).toLowerCase());
       return { ...seen, ...('hostports' in seen && { hostports }) };
     },

@@ -1,5 +1,5 @@
 /**
- * Every field of every kind: WALKS_SEED repeats a run's choices, WALKS_STEPS says how many steps of each kind.
+ * Every field of every kind: WALKS_SEED repeats a run's choices, WALKS_STEPS sets the number of steps for each kind.
  * `walks.deep.test.ts` walks further.
  */
 import { describe, test } from 'vitest';

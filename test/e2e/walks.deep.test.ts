@@ -1,2 +1,2 @@
-/** With many more steps. */
+/** The walks of walks.all.test.ts, with many more steps. */
 import './walks.all.test.ts';

@@ -13,7 +13,7 @@ import { conditionProblems } from '../settled.ts';
 import { eventually, type Manifest, manifest, SECRETS, type Seen, type Stack } from './stack.ts';
 import type { State, Walkable } from './walkable.ts';
 
-/** How many steps ended how: refused by the definition or, later, by the API; waiting; only observed. */
+/** The number of steps by outcome: `refused` by the CRD; `rejected`, later, by the API. */
 export interface Steps {
   ready: number;
   rejected: number;
@@ -22,12 +22,12 @@ export interface Steps {
   observed: number;
 }
 
-/** Back to the state before the last. */
+/** A step back to the previous state. */
 const BACK = 'back';
 
 /**
- * Walks. After each step the resource is what the API makes of that spec by itself, and is not written again; or the object
- * says which field is in the way. From wherever it got, it recovers, and is deleted.
+ * Walks. After each step, either the resource equals a fresh one of that spec and is not written again, or the object
+ * says which field is at fault. At the end, the object recovers and is deleted.
  */
 export async function walk(
   stack: Stack,
@@ -54,11 +54,11 @@ export async function walk(
     const putObjects = async () => {
       for (const object of objects) await putObject(stack, object);
     };
-    // As long as it manages the resource, it follows them, whatever is to come.
+    // Not before the object starts to observe: until then, it manages the resource and would follow them.
     if (!isObserved) await putObjects();
     const refusal = await refusalOf(putOwn(stack, row, name, spec));
     if (refusal !== undefined) {
-      // What was there stays as it was, and the definition is no stricter than the API.
+      // The object stays as it was, and the CRD is no stricter than the API.
       expect(refusal).toMatch(/spec\b/);
       expect(expected, refusal).toBeUndefined();
       settled = (await stack.reconciled(row.type, name).catch(() => undefined))?.object;
@@ -66,7 +66,7 @@ export async function walk(
       return;
     }
     if (isObserved) await putObjects();
-    // What it has said so far may be of what was in them before.
+    // Its status may still be about their previous content.
     if (objects.length > 0) await stack.reconciled(row.type, name);
     await eventually(async () => {
       const { ready, status, object } = await decided(stack, walkable, name);
@@ -108,7 +108,7 @@ export async function walk(
   return counts;
 }
 
-/** What differs between two that are the same is their own, as keys are; undefined if the API refuses the body. */
+/** What two resources of the same body have in common, so not their keys; undefined if the API refuses the body. */
 async function freshTwice({ fresh }: Walkable, body: Values): Promise<Values | undefined> {
   try {
     const [one, other] = [await fresh(body), await fresh(body)];
@@ -123,10 +123,10 @@ async function freshTwice({ fresh }: Walkable, body: Values): Promise<Values | u
   }
 }
 
-/** Two that are made within one second have the same ones. */
+/** Members that are equal by chance if both are created within one second. */
 const TIMES = /_at$|^valid_/;
 
-/** Ready, or refused for good, in its present generation. */
+/** Waits until the present generation is Ready, finally refused, or waiting for modules. */
 async function decided(stack: Stack, { row }: Walkable, name: string): Promise<Seen> {
   return eventually(async () => {
     const seen = await stack.see(row.type, name);
@@ -138,7 +138,7 @@ async function decided(stack: Stack, { row }: Walkable, name: string): Promise<S
   });
 }
 
-/** A reconcile on request leaves object and Secrets as they are, but for the request. */
+/** Requests a reconcile and expects no write: not to the API, the Secrets or, but for the request, the object. */
 async function expectNoWrite(stack: Stack, { row }: Walkable, name: string): Promise<KubeObject> {
   const before = await stack.see(row.type, name);
   const secrets = await secretsOf(stack, before.object);
@@ -161,7 +161,7 @@ async function secretsOf({ kube, namespace }: Stack, { metadata }: KubeObject): 
   return items.filter((secret) => secret.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid));
 }
 
-/** There is one Secret, and it is as the spec has it. */
+/** Expects exactly one Secret, as the spec describes it. */
 async function expectSecret(stack: Stack, { kind }: Walkable, object: KubeObject, spec: Values): Promise<void> {
   if (!kind.delivery) return;
   const { handout } = kind.delivery;
@@ -198,7 +198,7 @@ async function putOwn({ kube, namespace }: Stack, row: Walkable['row'], name: st
   }
 }
 
-/** Undefined if it was accepted. */
+/** The message of the refusal; undefined if it was accepted. */
 async function refusalOf(put: Promise<void>): Promise<string | undefined> {
   try {
     await put;

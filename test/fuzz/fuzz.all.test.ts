@@ -5,7 +5,7 @@ import { createTestDatabase } from '../harness.ts';
 
 const SEED = 1;
 
-test('requests made from the OpenAPI document are answered as it says', async ({ skip, onTestFinished }) => {
+test('requests generated from the OpenAPI document are answered as it describes', async ({ skip, onTestFinished }) => {
   const schemathesis = await ensureSchemathesis().catch((error) => {
     if (!(error instanceof SchemathesisUnavailable)) throw error;
     process.stderr.write(`The fuzz test of the API is skipped: ${error.message}\n`);

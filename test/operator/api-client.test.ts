@@ -16,7 +16,7 @@ interface SetUpOptions {
   flags?: Record<string, string>;
 }
 
-/** A client of a server that gives the answers; `said` are the figures of its calls. */
+/** A client of a server that gives these answers; `said` returns the metrics of its calls. */
 async function setUp(answers: Answer[], { mayCall, flags = {} }: SetUpOptions = {}) {
   const server = await answering(...answers);
   const metrics = createMetrics();
@@ -38,14 +38,14 @@ async function setUp(answers: Answer[], { mayCall, flags = {} }: SetUpOptions = 
   return { server, client, said, refusals: () => refusals };
 }
 
-describe('a call of the operator', () => {
+describe('a call to the management API', () => {
   test.each<[string, Answer, string, number]>([
     ['succeeds', done, '204', 0],
-    ['is refused for its key', unauthenticated, '401', 1],
-    ['is refused for its rights', error(403, 'PERMISSION_DENIED'), '403', 0],
-    ['fails, which the work queue repeats', error(503, 'UNAVAILABLE'), '503', 0],
-    ['is not answered', cut(), '<error>', 0],
-  ])('that %s is made and counted once', async (_, answer, code, refused) => {
+    ['is refused because of its key', unauthenticated, '401', 1],
+    ['is refused for lack of permission', error(403, 'PERMISSION_DENIED'), '403', 0],
+    ['fails and is left to the work queue', error(503, 'UNAVAILABLE'), '503', 0],
+    ['gets no answer', cut(), '<error>', 0],
+  ])('that %s is sent and counted once', async (_, answer, code, refused) => {
     const { server, client, said, refusals } = await setUp([answer]);
     await client.ipPolicies.delete('ipp_1').catch(() => {});
     expect(server.asked.map(({ line, headers }) => [line, headers['user-agent']])).toEqual([
@@ -58,13 +58,13 @@ describe('a call of the operator', () => {
     expect(refusals()).toBe(refused);
   });
 
-  test('is not made before it may be', async () => {
+  test('is neither sent nor counted before it is allowed', async () => {
     const { server, client, said } = await setUp([done], { mayCall: () => Promise.reject(new Error('not yet')) });
     await expect(client.ipPolicies.delete('ipp_1')).rejects.toThrow('not yet');
     expect([server.asked, await said()]).toEqual([[], []]);
   });
 
-  test('is given up when there is no answer', async () => {
+  test('fails if there is no answer in time', async () => {
     const { client } = await setUp([hanging()], { flags: { apiTimeout: '100ms' } });
     await expect(client.ipPolicies.delete('ipp_1')).rejects.toThrow('no answer in time');
   });

@@ -20,7 +20,7 @@ const missing = refusedWith(404, 'NotFound');
 interface SetUpOptions extends Partial<Pick<ApiOwnerOptions, 'accepted' | 'mayForget' | 'recheckMs'>> {
   /** What the API server answers; the last one is repeated. */
   answers?: Answer[];
-  /** Whose key it is, or what the API says instead. */
+  /** The owner that each whoami call returns, or the error that it throws; the last one is repeated. */
   keys?: (string | Error | Promise<string>)[];
 }
 
@@ -75,18 +75,18 @@ const tooOld = apiError(404, 'NOT_FOUND');
 const away = new ApiUnreachableError('GET /whoami: no answer in time');
 const [INFO, WARN, ERROR] = [30, 40, 50];
 
-describe('a process that does not work yet', () => {
+describe('a process that is not active yet', () => {
   test.each<[string, SetUpOptions, string | undefined]>([
-    ['whose key is that of the remembered owner', {}, undefined],
-    ['when nobody is remembered', { answers: [remembers()] }, undefined],
-    ['whose key is of an owner that may take over', { answers: [remembers('them')], accepted: 'us' }, undefined],
+    ['whose key belongs to the remembered owner', {}, undefined],
+    ['for which no owner is remembered', { answers: [remembers()] }, undefined],
+    ['whose key belongs to an owner that may take over', { answers: [remembers('them')], accepted: 'us' }, undefined],
     ['that cannot reach the API', { keys: [away] }, undefined],
     ['whose API is failing', { keys: [failing] }, undefined],
-    ['whose API does not tell', { keys: [tooOld] }, undefined],
+    ['whose API does not say who owns the key', { keys: [tooOld] }, undefined],
     ['whose key is refused', { keys: [unauthenticated] }, "refuses the operator's API key"],
-    ['whose key has too few rights', { keys: [denied] }, "refuses the operator's API key"],
-    ['that may not read what is remembered', { answers: [forbidden] }, undefined],
-  ])('%s may begin, and remembers nothing', async (_, options, problem) => {
+    ['whose key lacks permission', { keys: [denied] }, "refuses the operator's API key"],
+    ['that may not read the remembered owner', { answers: [forbidden] }, undefined],
+  ])('%s may start, and remembers no owner', async (_, options, problem) => {
     const { owner, written, isRefused } = await setUp(options);
     expect(owner.problem).toBe('not known yet whose API key this is');
     expect(await owner.untilUsable()).toBe(true);
@@ -96,7 +96,7 @@ describe('a process that does not work yet', () => {
   });
 
   test.each([undefined, 'others'])(
-    'waits with the key of another owner, where the accepted one is %s',
+    'waits while its key belongs to an owner other than the remembered one; accepted owner: %s',
     async (accepted) => {
       const { owner, server, isRefused, levels } = await setUp({ answers: [remembers('them')], accepted });
       const usable = owner.untilUsable();
@@ -107,12 +107,12 @@ describe('a process that does not work yet', () => {
     },
   );
 
-  test('looks again whether a key that was refused is accepted by now, and no longer', async () => {
+  test('checks a refused key again until it is accepted, then stops checking', async () => {
     const { owner, asked } = await setUp({ keys: [unauthenticated, denied, 'us'], recheckMs: 20 });
     await owner.untilUsable();
     const rechecked = owner.recheck();
     await waitFor('the key to be accepted', () => owner.problem === undefined);
-    // Three more times.
+    // Time for three more checks.
     await delay(100);
     owner.stop();
     await rechecked;
@@ -122,10 +122,10 @@ describe('a process that does not work yet', () => {
 
 describe('the active process', () => {
   test.each<[string, SetUpOptions, string[]]>([
-    ['does not write what is remembered already', {}, []],
+    ['does not write an owner that is already remembered', {}, []],
     ['remembers its owner', { answers: [remembers()] }, ['us']],
-    ['remembers one that may take over', { answers: [remembers('them')], accepted: 'us' }, ['us']],
-  ])('%s, and asks once', async (_, options, expected) => {
+    ['remembers a new owner that may take over', { answers: [remembers('them')], accepted: 'us' }, ['us']],
+  ])('%s, and calls whoami once', async (_, options, expected) => {
     const { owner, written, asked, isRefused, levels } = await setUp(options);
     await owner.verify();
     await owner.verify();
@@ -134,14 +134,14 @@ describe('the active process', () => {
     expect([owner.problem, await isRefused(), levels().includes(WARN)]).toEqual([undefined, false, false]);
   });
 
-  test('does nothing in the name of another owner, and ends', async () => {
+  test('rejects the key of another owner, does not remember it and ends', async () => {
     const { owner, written, isRefused } = await setUp({ answers: [remembers('them')] });
     await expect(owner.verify()).rejects.toBeInstanceOf(OtherOwner);
     expect(await owner.untilRemembered()).toBe(false);
     expect([written(), owner.annotations, await isRefused()]).toEqual([[], {}, true]);
   });
 
-  test('asks again when the key is in doubt', async () => {
+  test('calls whoami again when the key is in doubt', async () => {
     const { owner, isRefused } = await setUp({ keys: ['us', 'them', 'us'] });
     await owner.verify();
     owner.doubt();
@@ -152,7 +152,7 @@ describe('the active process', () => {
     expect(await isRefused()).toBe(false);
   });
 
-  test('asks again after trouble, which it tells once', async () => {
+  test('calls whoami again after a failure, and logs repeated failures once', async () => {
     const { owner, levels } = await setUp({ keys: [away, away, unauthenticated, unauthenticated, 'us'] });
     for (const trouble of [away, away, unauthenticated, unauthenticated]) {
       await expect(owner.verify()).rejects.toBe(trouble);
@@ -162,10 +162,10 @@ describe('the active process', () => {
     expect(levels()).toEqual([WARN, ERROR, INFO]);
   });
 
-  test('waits for the namespace in which it is to remember', async () => {
+  test('waits for the namespace of the Lease', async () => {
     const { owner, server } = await setUp({ answers: [missing] });
     const remembered = owner.untilRemembered();
-    await waitFor('the trouble', () => owner.problem?.includes('there is no namespace ns for the Lease'));
+    await waitFor('the problem', () => owner.problem?.includes('there is no namespace ns for the Lease'));
     await expect(owner.verify()).rejects.toBeInstanceOf(Blocked);
     const looks = server.asked.length;
     owner.stop();
@@ -173,10 +173,10 @@ describe('the active process', () => {
   });
 
   test.each<[string, Answer, boolean, number | undefined]>([
-    ['may work without', forbidden, true, undefined],
-    ['may not work without', forbidden, false, 403],
-    ['may work without, but asks an API server that fails', refusedWith(500), true, 500],
-  ])('that has no permission to remember, and %s', async (_, answer, mayForget, code) => {
+    ['works if the permission is missing and it may forget', forbidden, true, undefined],
+    ['fails if the permission is missing and it must remember', forbidden, false, 403],
+    ['fails if the API server fails, even if it may forget', refusedWith(500), true, 500],
+  ])('that cannot use the Lease %s', async (_, answer, mayForget, code) => {
     const { owner, levels } = await setUp({ answers: [answer], mayForget });
     for (let time = 0; time < 2; time++) {
       if (code === undefined) await owner.verify();
@@ -186,7 +186,7 @@ describe('the active process', () => {
     expect([owner.annotations, levels()]).toEqual([{}, [WARN]]);
   });
 
-  test('works without what an old API does not tell', async () => {
+  test('works with an API that is too old to say who owns the key', async () => {
     const { owner, server, levels } = await setUp({ keys: [tooOld] });
     for (let time = 0; time < 2; time++) {
       await owner.verify();

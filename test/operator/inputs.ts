@@ -1,4 +1,4 @@
-/** For kinds in tests in which nothing is taken from elsewhere. */
+/** Inputs for tests whose specs take no text from Secrets or ConfigMaps. */
 import { ObjectStore } from '../../src/operator/kube/object-store.ts';
 import { digester } from '../../src/operator/managed/declaration/digest.ts';
 import { Inputs } from '../../src/operator/managed/knowledge/inputs.ts';

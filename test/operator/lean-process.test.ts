@@ -1,4 +1,4 @@
-/** In a process of its own: what is loaded stays loaded. */
+/** Loads the operator in a process of its own, because a loaded module stays loaded. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const run = promisify(execFile);
 const SRC = join(import.meta.dirname, '../../src');
 
-/** Loads the operator, and prints which of its modules are of the library's generated classes. */
+/** Loads the operator; prints how many of the library's generated modules are loaded, and the sizes of the heap. */
 const program = (before: string, after: string) => `
   import { registerHooks } from 'node:module';
   import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
@@ -23,9 +23,9 @@ const program = (before: string, after: string) => `
   const { OuterShell } = await import('${SRC}/operator/outer-shell.ts');
   const { loadKubeConfig } = await import('${SRC}/operator/kube/kube-config.ts');
   ${after}
-  // What outlives a collection of the young generation, and dies in the old one.
+  // Objects that outlive a collection of the young generation and die in the old one.
   let kept = [];
-  // It grows and shrinks with each collection; what counts is how far.
+  // The young generation grows and shrinks with each collection; its largest size counts.
   let young = 0;
   for (let n = 0; n < 2_000_000; n++) {
     kept[n % 30_000] = { n, text: 'n' + n };
@@ -54,7 +54,7 @@ test('the operator loads none of the classes that it never calls, and stays smal
   expect(found).toMatchObject({ base: 'Operator', config: 'TokenFileConfig' });
   // The base classes of the generated ones are part of the configuration.
   expect(found.generated).toBeLessThan(10);
-  // Without it, the same shows otherwise.
+  // Without keepProcessSmall and collectOnce, all figures are higher.
   const whole = await load();
   expect(whole.generated).toBeGreaterThan(500);
   expect(found.youngMiB).toBeLessThan(whole.youngMiB / 2);

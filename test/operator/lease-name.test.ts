@@ -6,7 +6,7 @@ import { leaseName } from '../../src/operator/lease-name.ts';
 test.each([
   ['of all objects', undefined, 'tunnel-operator'],
   ['of a shard', 'shard=a', 'tunnel-operator-2f25437b12'],
-  ['of the same shard in other words', 'shard in (a)', 'tunnel-operator-2f25437b12'],
+  ['of the same shard, spelled differently', 'shard in (a)', 'tunnel-operator-2f25437b12'],
   ['of another shard', 'shard!=a', 'tunnel-operator-ab11602725'],
 ])('the Lease of the operator %s has the same name in every version', (_, selector, expected) => {
   const shard = selector === undefined ? undefined : LabelSelector.parse(selector);

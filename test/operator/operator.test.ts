@@ -1,4 +1,4 @@
-/** The life of an operator, as its log, its metrics and its probes tell it; with a real API server and management API. */
+/** The life of an operator as its log, metrics and probes show it, with a real API server and management API. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { WatchCache } from '../../src/operator/kube/watch-cache.ts';
@@ -7,11 +7,11 @@ import { ACCOUNT, chartAccount } from '../e2e/chart-account.ts';
 import { eventually, LEASES, manifest, ours, POLICIES, policy, startStack } from '../e2e/stack.ts';
 import { kubectl } from '../harness.ts';
 
-/** Levels of the log. */
+/** Log levels. */
 const [INFO, WARNING] = [30, 40];
 const stack = await startStack({ prefix: 'life', operators: 0 });
 
-/** What was logged since the last time at this level and above, but for what every line has. */
+/** The lines logged since the last call at this level and above, without the members that every line has. */
 function said(least: number) {
   const lines = stack.logs.splice(0).map((line) => JSON.parse(line));
   return lines.filter(({ level }) => level >= least).map(({ time: _, pid: __, hostname: ___, ...line }) => line);
@@ -22,27 +22,27 @@ const readyz = async (url: string | undefined) => {
   return { status: answer.status, text: await answer.text() };
 };
 
-test('an operator says where it serves, which kinds it reconciles, and that it has stopped', async () => {
+test('an operator logs where it serves, which kinds it reconciles, and that it has stopped', async () => {
   const operator = await stack.operate();
   const { healthUrl } = operator;
   const owner = (await stack.client.whoami()).owner.id;
   const lines = said(INFO);
-  // Of CustomResourceDefinitions that are new, the API server has watches repeated for a moment.
+  // Just after a CustomResourceDefinition is created, the API server asks for its watches to be repeated later.
   expect(lines.filter(({ resource }) => resource === undefined)).toEqual([
     { level: 30, url: healthUrl, msg: 'serving metrics and probes' },
     { level: 30, owner, msg: 'working in the name of a new owner' },
     { level: 30, kinds: allKinds.map(({ kind }) => kind), msg: 'reconciling' },
   ]);
-  // Which the cluster need not have.
+  // The cluster need not have ReferenceGrants.
   expect(lines.filter(({ resource }) => resource === 'referencegrants')).toEqual([]);
-  // Of the Lease, which has a client of its own.
+  // The POST that created the Lease: calls of the separate client for the Lease are counted as well.
   expect(await stack.metric('rest_client_requests_total', { method: 'POST', code: '201' })).toBe(1);
   await stack.stopOperator(operator);
   expect(said(INFO)).toEqual([{ level: 30, msg: 'stopped' }]);
   await expect(fetch(`${healthUrl}/healthz`)).rejects.toThrow();
 });
 
-test('an operator that stands by is ready, and says that it does not lead', async () => {
+test('an operator on standby is ready, and its metrics show that it does not lead', async () => {
   const settings = { leaderElect: true, leaseMs: 6_000 };
   const leader = await stack.operate({ ...settings, identity: 'leader' });
   const waiting = stack.makeOperator({ ...settings, identity: 'waiting' });
@@ -55,7 +55,7 @@ test('an operator that stands by is ready, and says that it does not lead', asyn
   expect(spec).toMatchObject({ holderIdentity: '' });
 });
 
-test('an operator that stops is not ready, and warns of what it must abort', async () => {
+test('an operator that is stopping is not ready, and warns about the reconciles that it aborts', async () => {
   const operator = await stack.operate({ shutdownMs: 3_000 });
   const blockade = await blockPolicies(stack.api.databaseUrl, 'access exclusive');
   await stack.apply(policy('under-way'));
@@ -67,13 +67,13 @@ test('an operator that stops is not ready, and warns of what it must abort', asy
   await blockade.release();
   const [first, ...others] = said(WARNING);
   expect(first).toEqual({ level: 40, msg: 'shutdown timeout reached; aborting the reconciles in progress' });
-  // Of nothing else, such as the watches, whose connections end, too.
+  // There are no other warnings, for example about the watches, whose connections end as well.
   expect(others.map(({ object }) => object)).toEqual(others.map(() => `${stack.namespace}/under-way`));
   await stack.restart();
   await stack.ready(POLICIES, 'under-way');
 });
 
-test('an operator that may not list Secrets does nothing before it may, and says why', async () => {
+test('an operator that may not list Secrets says so, and starts to reconcile only once it may', async () => {
   const { namespace } = stack;
   const kubeconfig = await chartAccount(kubectl, namespace, [namespace], (rules) =>
     rules.filter(({ resources }) => !resources.includes('secrets')),
@@ -99,7 +99,7 @@ test('an operator that may not list Secrets does nothing before it may, and says
   await stack.stopOperator(operator);
 });
 
-test('before a route serves, an operator makes sure that it knows who may declare modules of it', async () => {
+test('before a route serves, the operator catches up on route modules and ReferenceGrants', async () => {
   const looked = vi.spyOn(WatchCache.prototype, 'catchUp');
   onTestFinished(() => looked.mockRestore());
   const operator = await stack.operate();

@@ -34,7 +34,7 @@ test.each<[Flag, string[], string[]]>([
   for (const value of refused) expect(() => read(value)).toThrow(`${FLAGS[name]} is`);
 });
 
-test('an API key that is refused is not told', () => {
+test('the error about a malformed API key does not quote the key', () => {
   const { apiKey } = operatorSettings;
   const read = () => readSettings({ apiKey }, {}, { TUNNEL_API_KEY: 'not one' });
   expect(read).toThrow('TUNNEL_API_KEY must be printable');
@@ -58,12 +58,12 @@ test.each<[string, string, RegExp | undefined]>([
     /^--kubeconfig or KUBECONFIG is ".+", which has no current context with a cluster$/,
   ],
   [
-    'has a server that is no URL',
+    'has a server that is not a URL',
     config('kube'),
     /^--kubeconfig or KUBECONFIG is ".+", which has a server that is not a URL: "kube"$/,
   ],
-  ['is no YAML', 'users: [{ token: hidden', /^--kubeconfig or KUBECONFIG is ".+", which cannot be loaded: .+$/],
-])('a kubeconfig that %s', async (_, text, expected) => {
+  ['is not YAML', 'users: [{ token: hidden', /^--kubeconfig or KUBECONFIG is ".+", which cannot be loaded: .+$/],
+])('kubeconfigProblem checks a kubeconfig that %s', async (_, text, expected) => {
   const file = join(folder, 'config');
   await writeFile(file, text);
   const problem = await kubeconfigProblem(file);

@@ -11,22 +11,22 @@ const stack = await startStack({ prefix: 'stopping', operators: 0 });
 afterEach(() => vi.restoreAllMocks());
 
 const warnings = () => stack.logs.splice(0).filter((line) => JSON.parse(line).level >= 40);
-/** As of a management API that does not know `/whoami`. */
+/** The answer of a management API that is too old for `/whoami`. */
 const unknown = apiError('NOT_FOUND', 404);
 
-/** An operator whose API answers like this, once it has been asked for something. */
+/** An operator whose API gives this answer; resolves once the operator has made a call other than whoami. */
 async function waiting(answer: Answer, settings: Partial<OperatorConfig> = {}) {
   const api = await answering((response, asked) =>
     (asked.line.endsWith('/whoami') ? unknown : answer)(response, asked),
   );
   const operator = await stack.operate({ apiUrl: api.url, ...settings });
   await stack.apply(policy('waits'));
-  await waitFor('a call', () => api.asked.some(({ line }) => !line.endsWith('/whoami')));
+  await waitFor('a call to the API', () => api.asked.some(({ line }) => !line.endsWith('/whoami')));
   warnings();
   return { operator, api };
 }
 
-test('a pause that the API has asked for does not hold it up', async () => {
+test('a pause requested by the API does not delay the shutdown', async () => {
   const { operator } = await waiting((response, asked) => {
     response.setHeader('retry-after', '300');
     return apiError('RATE_LIMITED', 429)(response, asked);
@@ -35,7 +35,7 @@ test('a pause that the API has asked for does not hold it up', async () => {
   expect(warnings().filter((line) => line.includes('shutdown timeout'))).toEqual([]);
 });
 
-test('the calls under way are ended before others may lead', async () => {
+test('calls in flight are aborted before the Lease is released', async () => {
   let underWay = 0;
   const hang: Answer = (response) => {
     underWay++;
@@ -45,7 +45,7 @@ test('the calls under way are ended before others may lead', async () => {
   const { release } = LeaderElection.prototype;
   let left: number | undefined;
   vi.spyOn(LeaderElection.prototype, 'release').mockImplementation(async function (this: LeaderElection) {
-    await waitFor('their end', () => underWay === 0, { timeoutMs: 5_000 }).catch(() => undefined);
+    await waitFor('the calls in flight to end', () => underWay === 0, { timeoutMs: 5_000 }).catch(() => undefined);
     left = underWay;
     await release.call(this);
   });
@@ -54,7 +54,7 @@ test('the calls under way are ended before others may lead', async () => {
   expect(warnings().some((line) => line.includes('shutdown timeout'))).toBe(true);
 });
 
-test('the calls under way are ended as soon as others lead', async () => {
+test('calls in flight are aborted as soon as another process leads', async () => {
   const { operator } = await waiting(() => {}, { leaderElect: true, shutdownMs: 3_600_000 });
   const stopped = stack.stopOperator(operator);
   const spec = { holderIdentity: 'them', leaseDurationSeconds: 3_600 };
@@ -66,14 +66,14 @@ test('the calls under way are ended as soon as others lead', async () => {
   await stack.kube.delete(LEASES, 'tunnel-operator', stack.namespace);
 });
 
-/** What the API says of the key: whose it is, and as if it were somebody else's. */
+/** Two answers to whoami: `ours` with the true owner of the key, and `others` with another owner. */
 async function whoami() {
   const answer = await fetch(`${stack.api.url}/whoami`, { headers: { authorization: `Bearer ${API_KEY}` } });
   const [ours, { owner }] = [await answer.text(), await stack.client.whoami()];
   return { ours: json(JSON.parse(ours)), others: json(JSON.parse(ours.replaceAll(owner.id, newId(user.prefix)))) };
 }
 
-test('an API key that has become another owner’s is the end, and nothing more is sent with it', async () => {
+test('an operator whose API key now belongs to another owner sends nothing more with it, and ends', async () => {
   const { ours, others } = await whoami();
   let isExchanged = false;
   let isTold = false;
@@ -88,7 +88,7 @@ test('an API key that has become another owner’s is the end, and nothing more 
     return apiError('UNAUTHENTICATED', 401)(response, asked);
   });
   await stack.stopOperator(await stack.operate());
-  // One call at a time, so that none is under way when it is told.
+  // One call at a time, so that none is in flight when the operator learns of the other owner.
   const operator = await stack.operate({ apiUrl: api.url, apiConcurrency: 1 });
   await stack.apply(policy('refused'));
   await operator.lostLead;

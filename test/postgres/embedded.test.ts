@@ -15,7 +15,7 @@ import { atEnd } from '../end-of-file.ts';
 
 const KEY = 'tnl_ak_given_0123456789012345678901234';
 const root = await mkdtemp(join(tmpdir(), 'embedded-'));
-// As root, the server runs as another user, who must get there.
+// If the tests run as root, the server runs as another user, who needs access to the folder.
 await chmod(root, 0o755);
 const dataDir = join(root, 'data', 'postgres');
 atEnd(() => rm(root, { recursive: true, force: true }));
@@ -30,7 +30,7 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   }
 }
 
-/** Another process that starts the server, with what it does then. */
+/** Starts the server from another process, which then runs the code `then`. */
 function starting(folder: string, then: string, env: NodeJS.ProcessEnv = process.env) {
   const module = new URL('../../src/postgres/embedded.ts', import.meta.url).href;
   const script = `
@@ -40,7 +40,7 @@ function starting(folder: string, then: string, env: NodeJS.ProcessEnv = process
   return spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'], env });
 }
 
-test('starts in an empty folder, keeps its data over a restart, and is gone when stopped', async () => {
+test('the server starts in an empty folder, keeps its data over a restart, and ends when stopped', async () => {
   await mkdir(dataDir, { recursive: true });
   const first = await startEmbeddedPostgres({ dataDir });
   await query(first.url, 'create table kept as select 42 as n');
@@ -49,7 +49,7 @@ test('starts in an empty folder, keeps its data over a restart, and is gone when
   const stranger = first.url.replace(/:[^:@]+@/, '@');
   await expect(query(stranger, 'select 1')).rejects.toThrow(/password|SASL/);
 
-  // Nobody rotates the log: what clients do wrong stays out of it.
+  // Nothing rotates the log, so errors of clients must not be in it.
   const log = () => readFile(join(dataDir, 'server.log'), 'utf8');
   const before = await log();
   expect(before).toContain('ready to accept connections');
@@ -61,12 +61,12 @@ test('starts in an empty folder, keeps its data over a restart, and is gone when
   await first.stop();
   await expect(query(first.url, 'select 1')).rejects.toThrow();
 
-  // A lock file whose number another process has since been given.
+  // A stale lock file whose process id now belongs to another process.
   await writeFile(join(dataDir, 'postmaster.pid'), lock.replace(/^\d+/, String(process.pid)));
   const second = await startEmbeddedPostgres({ dataDir });
   expect(await query(second.url, 'select n from kept')).toEqual([{ n: 42 }]);
 
-  // A second start shares it, and does not stop it.
+  // A second start shares the server, and does not stop it.
   await writeFile(join(dataDir, 'tunnel-operator.owner'), `${process.ppid}\n`);
   const guest = await startEmbeddedPostgres({ dataDir });
   expect(guest.url).toBe(second.url);
@@ -75,7 +75,7 @@ test('starts in an empty folder, keeps its data over a restart, and is gone when
   await second.stop();
 });
 
-test('is found again, and owned, when the process that started it was killed, whose number is used again', async () => {
+test('a server whose starter was killed is found and taken over, even if the process id is reused', async () => {
   const env = { ...process.env, ENCRYPTION_KEY: 'hidden', PGSSLMODE: 'require' };
   const child = starting(dataDir, 'process.stdout.write(server.url); process.stdin.resume();', env);
   await once(child.stdout, 'data');
@@ -85,14 +85,14 @@ test('is found again, and owned, when the process that started it was killed, wh
   const said: string[] = [];
   const server = await startEmbeddedPostgres({ dataDir, log: (message) => said.push(message) });
   expect(said.join()).toMatch(/using the PostgreSQL that is already running/);
-  // It was told nothing that the process knew.
+  // The server has not inherited the environment.
   const [pid] = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n');
   if (existsSync('/proc/self/environ')) expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('hidden');
   await server.stop();
   await expect(query(server.url, 'select 1')).rejects.toThrow();
 });
 
-test('of several that start it at once, one starts it and the others join, also while it stops', async () => {
+test('of several simultaneous starts, one starts the server and the others join, even while it stops', async () => {
   const stopWhenTold = `
     console.log(server.url);
     process.stdin.resume().once('end', () => server.stop().then(() => process.exit()));`;
@@ -107,7 +107,7 @@ test('of several that start it at once, one starts it and the others join, also 
   expect(children.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
 });
 
-test.each(['postgres', ''])('takes nothing from a folder that holds something else (%j)', async (below) => {
+test.each(['postgres', ''])('a folder that holds something else is refused and left alone (%j)', async (below) => {
   const folder = join(root, 'of-somebody');
   await mkdir(join(folder, 'postgres'), { recursive: true });
   const file = join(folder, below, 'kept.txt');
@@ -118,7 +118,7 @@ test.each(['postgres', ''])('takes nothing from a folder that holds something el
   expect(await readFile(file, 'utf8')).toBe('kept');
 });
 
-test('a server that dies under the API is started again, and the API recovers', async () => {
+test('a server that dies is started again, and the API recovers', async () => {
   const logs: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
   const api = await startApi({ dataDir: dataDir, port: 0, bootstrapApiKey: KEY }, logger);

@@ -23,7 +23,7 @@ function deadPid(): number {
   return spawnSync('true').pid;
 }
 
-/** Ten compete for the lock: how many held it at the same time. */
+/** Lets ten callers compete for the lock; returns how many held it at the same time. */
 async function mostAtOnce(): Promise<number> {
   let inside = 0;
   let most = 0;
@@ -42,7 +42,7 @@ describe('a lock between processes', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('waits for a living holder, and tells for whom', async () => {
+  it('waits for a living holder, and reports its process id', async () => {
     await writeFile(path, holder(process.pid));
     const waitedFor: number[] = [];
     const onWait = (pid: number) => {
@@ -59,12 +59,12 @@ describe('a lock between processes', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it.runIf(startOf(process.pid))('breaks the lock of a process whose number another one has by now', async () => {
+  it.runIf(startOf(process.pid))('breaks the lock of a process whose id has been reused', async () => {
     await writeFile(path, JSON.stringify({ token: 'other', pid: process.pid, started: '1', host: hostname() }));
     expect(await withLock(path, async () => 'done')).toBe('done');
   });
 
-  it('lets one in at a time, too, when all find a dead holder', async () => {
+  it('lets one in at a time even when all find a dead holder', async () => {
     for (let round = 0; round < 20; round++) {
       await writeFile(path, holder(deadPid()));
       expect(await mostAtOnce()).toBe(1);
@@ -72,7 +72,7 @@ describe('a lock between processes', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('breaks the lock of another host that has not been touched for long, and no fresher one', async () => {
+  it('breaks the lock of another host only if it has not been touched for a long time', async () => {
     await writeFile(path, holder(1, 'elsewhere'));
     const waited: number[] = [];
     const onWait = () => {

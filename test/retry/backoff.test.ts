@@ -14,6 +14,6 @@ test.each([
   expect(backoff(failures, options, () => 1)).toBe(most);
 });
 
-test('jitter is to both sides', () => {
+test('jitter goes in both directions', () => {
   expect([0, 0.5, 1].map((random) => jittered(1_000, 0.1, () => random))).toEqual([900, 1_000, 1_100]);
 });

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 const BUILD = join(import.meta.dirname, '../../scripts/build.ts');
 
-test.each(['', '.', '..'])('nothing but its own folder is emptied: "%s" is refused', (named) => {
+test.each(['', '.', '..'])('the build empties only its own folder: "%s" is refused', (named) => {
   const folder = mkdtempSync(join(tmpdir(), 'tunnel-operator-build-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const cwd = join(folder, 'inner');

@@ -41,7 +41,7 @@ test('an installation that fails leaves no lock', async () => {
   expect(existsSync(join(folder, LOCK))).toBe(false);
 });
 
-test('the lock of a process that was killed is waited for, then taken, whatever its process id is now', async () => {
+test('the lock of a killed process is waited for, then taken, even if its process id is reused', async () => {
   const folder = checkout('exit 0');
   writeFileSync(join(folder, LOCK), String(process.pid));
   const { said, code } = await run(folder);
@@ -49,7 +49,7 @@ test('the lock of a process that was killed is waited for, then taken, whatever 
   expect(code).toBe(0);
 });
 
-test('of two at a time, one installs', async () => {
+test('of two simultaneous runs, one installs', async () => {
   const installed = '{"packages":{"node_modules/x":{"version":"1"}}}';
   const folder = checkout(`sleep 1; echo '${installed}' >node_modules/.package-lock.json`);
   const both = await Promise.all([run(folder), run(folder)]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { summaryLines } from '../../scripts/test-summary.ts';
 
-test('a line for each reason, the most frequent first, and for tests without one', () => {
+test('the summary has a line for each reason, the most frequent first, and one for tests without a reason', () => {
   const skipped = [
     { reason: 'no Python' },
     { reason: 'no sshd' },

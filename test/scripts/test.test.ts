@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-test('what is excluded is left out besides the deep tests, not in their place', async () => {
+test('--exclude leaves out files in addition to the deep tests, not in their place', async () => {
   const chosen = ['test/retry/', 'test/readme.deep'];
   const args = ['scripts/test.ts', ...chosen, '--exclude=test/retry/backoff.test.ts'];
   const { TEST_DEEP: _, ...env } = process.env;

@@ -13,6 +13,6 @@ test.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-test.each(['', '5', 'h', '-1h', '1d', '1h ', ' 1h', '1,5h', '1h30', '.5h', '1H'])('"%s" is no duration', (text) => {
+test.each(['', '5', 'h', '-1h', '1d', '1h ', ' 1h', '1,5h', '1h30', '.5h', '1H'])('"%s" is not a duration', (text) => {
   expect(() => parseDuration(text)).toThrow(RangeError);
 });

@@ -10,6 +10,6 @@ test.each<[string, Parameters<typeof listenAddress>[1], string]>([
   ['::', { ...lo }, '0.0.0.0'],
   ['127.0.0.1', { ...lo, ...eth0 }, '127.0.0.1'],
   ['::1', { ...lo }, '::1'],
-])('%s on a machine with %j is %s', (host, interfaces, expected) => {
+])('%s on a machine with %j means %s', (host, interfaces, expected) => {
   expect(listenAddress(host, interfaces)).toBe(expected);
 });

@@ -17,7 +17,7 @@ const failure = z.object({ code: z.number(), stderr: z.string() });
 const folder = await mkdtemp(join(tmpdir(), 'settings-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What the command line says about settings that it refuses. */
+/** The message with which the command line refuses settings. */
 async function refusal(args: string[], env: Record<string, string> = {}): Promise<string> {
   const environment = { PATH: process.env.PATH, HOME: folder, ...env };
   const run = promisify(execFile)(process.execPath, [MAIN, ...args], { env: environment, timeout: 30_000 });
@@ -34,14 +34,14 @@ function read(settings: Settings, flag: string, value: string): unknown {
   return readSettings({ [name]: setting }, { [flagName(flag)]: value }, {})[name];
 }
 
-describe('numbers and durations', () => {
+describe('settings', () => {
   test.each([
     ['--database-statement-timeout', '0s', '100ms to 10m'],
     ['--database-connect-timeout', '5000', '100ms to 10m'],
     ['--request-timeout', '11m', '100ms to 10m'],
     ['--handler-timeout', '-1s', '0s to 10m'],
     ['--max-event-loop-delay', '61s', '0s to 1m'],
-  ])('of the API: not %s %s', (flag, value, range) => {
+  ])('of the API reject %s %s', (flag, value, range) => {
     const message = `${flag} is "${value}", but must be a duration from ${range}, such as 90s or 1h30m`;
     expect(() => read(apiSettings, flag, value)).toThrow(new RegExp(`^${message}$`));
   });
@@ -54,7 +54,7 @@ describe('numbers and durations', () => {
     ['--kube-timeout', 'soon', '100ms to 10m'],
     ['--leader-election-lease-duration', '0s', '1s to 1h'],
     ['--shutdown-timeout', '9999999999999h', '0s to 1h'],
-  ])('of the operator: not %s %s', (flag, value, range) => {
+  ])('of the operator reject %s %s', (flag, value, range) => {
     const message = `${flag} is "${value}", but must be a duration from ${range}, such as 90s or 1h30m`;
     expect(() => read(operatorSettings, flag, value)).toThrow(new RegExp(`^${message}$`));
   });
@@ -65,17 +65,17 @@ describe('numbers and durations', () => {
     ['http://user:hidden@api/', 'must have no user and no password'],
     ['http://hidden@api', 'must have no user and no password'],
     ['http://user:hid@den@api', 'must have no user and no password'],
-  ])('of the operator: not --api-url %s', (value, reason) => {
+  ])('of the operator reject --api-url %s', (value, reason) => {
     const said = () => read(operatorSettings, '--api-url', value);
     expect(said).toThrow(reason);
     expect(said).not.toThrow(/hid|den/);
   });
 
-  test('of the operator: --api-url may have a path', () => {
+  test('of the operator accept an --api-url with a path', () => {
     expect(read(operatorSettings, '--api-url', 'https://api/a@b/')).toBe('https://api/a@b');
   });
 
-  test('of the operator: --accept-new-owner takes the id of a user or bot', () => {
+  test('of the operator accept only the id of a user or bot as --accept-new-owner', () => {
     const id = 'bot_01k9zq3v5hf8svx2r4c6y7n0wd';
     expect(read(operatorSettings, '--accept-new-owner', id)).toBe(id);
     expect(() => read(operatorSettings, '--accept-new-owner', 'true')).toThrow(
@@ -83,11 +83,11 @@ describe('numbers and durations', () => {
     );
   });
 
-  test.each(['-', 'One', 'one,', 'a b'])('of the operator: not --namespace %s', (value) => {
+  test.each(['-', 'One', 'one,', 'a b'])('of the operator reject --namespace %s', (value) => {
     expect(() => read(operatorSettings, '--namespace', value)).toThrow(/must be names separated by commas$/);
   });
 
-  test('of the operator: --shard-selector takes a label selector', () => {
+  test('of the operator accept only a label selector as --shard-selector', () => {
     expect(String(read(operatorSettings, '--shard-selector', 'b=2,a'))).toBe('a,b in (2)');
     expect(() => read(operatorSettings, '--shard-selector', 'a=(')).toThrow(
       /must be a label selector, such as shard=a/,
@@ -114,21 +114,21 @@ describe('the command line', () => {
   const operator = ['operator', '--api-url', 'http://127.0.0.1:1'];
   const key = { TUNNEL_API_KEY: 'some-key' };
 
-  test.each([['export']])('names an API key that no request can carry, without its value: %s', async (...command) => {
+  test.each([['export']])('names an API key that no request can carry, without showing it: %s', async (...command) => {
     const said = await refusal([...command, '--api-url', 'http://127.0.0.1:1'], { TUNNEL_API_KEY: 'hidden\n' });
     expect(said).toMatch(/TUNNEL_API_KEY must be printable ASCII characters: no spaces, and no line break at the end/);
     expect(said).not.toContain('hidden');
   });
 
-  test('names a kubeconfig that is not there', async () => {
+  test('names a kubeconfig that does not exist', async () => {
     const said = await refusal([...operator, '--kubeconfig', join(folder, 'nowhere')], key);
     expect(said).toMatch(/--kubeconfig or KUBECONFIG is ".*nowhere", which cannot be loaded: ENOENT/);
   });
 
   test.each([
-    ['is no YAML', 'users: [{ token: hidden\n', 'cannot be loaded'],
+    ['is not YAML', 'users: [{ token: hidden\n', 'cannot be loaded'],
     ['has no cluster', 'apiVersion: v1\nkind: Config\n', 'has no current context with a cluster'],
-  ])('names a kubeconfig that %s, without its content', async (_, content, reason) => {
+  ])('names a kubeconfig that %s, without showing its content', async (_, content, reason) => {
     const file = join(folder, 'kubeconfig');
     await writeFile(file, content);
     const said = await refusal(operator, { ...key, KUBECONFIG: file });
@@ -138,8 +138,8 @@ describe('the command line', () => {
   });
 });
 
-describe('what a command prints', () => {
-  test('may be read in part: the command ends as SIGPIPE ends others, and says nothing', async () => {
+describe('the output of a command', () => {
+  test('may be closed early: the command exits as if by SIGPIPE, without an error message', async () => {
     const child = spawn(process.execPath, [MAIN, 'crds'], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
     const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);

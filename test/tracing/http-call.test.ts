@@ -44,7 +44,7 @@ test.each<[string, HttpAnswer, object]>([
     { status: 200, error: 'SocketError' },
     { 'http.response.status_code': 200, 'error.type': 'SocketError' },
   ],
-  ['ends who knows how', { status: undefined }, { 'error.type': 'unknown' }],
+  ['ends for an unknown reason', { status: undefined }, { 'error.type': 'unknown' }],
 ])('a call that %s has failed', async (_, answer, attributes) => {
   expect((await spanOf('http://api:8080/', answer)).span).toMatchObject({
     isError: true,
@@ -58,7 +58,7 @@ test.each([
   ['traceidratio', '0', '00'],
   ['parentbased_traceidratio', '1', '01'],
   ['parentbased_always_off', '1', '00'],
-])('with the sampler %s and %s, the other side is told %s', async (sampler, ratio, flags) => {
+])('with the sampler %s and the ratio %s, traceparent has the flags %s', async (sampler, ratio, flags) => {
   const env = { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio };
   const { span, traceparent } = await spanOf('http://api/', { status: 200 }, env);
   expect(traceparent?.slice(-2)).toBe(flags);

@@ -1,4 +1,4 @@
-/** A receiver that is down, silent or something else altogether: the log says so once, and the API still stops. */
+/** A receiver that is down, silent or not a receiver at all: the log says so once, and the API still stops. */
 import { pino } from 'pino';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startApi } from '../../src/api/server.ts';
@@ -11,7 +11,7 @@ import { type Behaviour, startReceiver } from './receiver.ts';
 
 const eventually = (attempt: () => void) => vi.waitFor(attempt, { timeout: 30_000, interval: 20 });
 
-test('what is lost, and that traces are sent again, is one line each, and a stop does not wait', async () => {
+test('an outage and its end are logged in one line each, and a stop does not wait for the receiver', async () => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const port = await freePort();
@@ -36,7 +36,7 @@ test('what is lost, and that traces are sent again, is one line each, and a stop
   });
   const receiver = await startReceiver(port);
   onTestFinished(() => receiver.close());
-  /** Until the receiver has been sent two more batches, one after the other. */
+  /** Sends spans until the receiver has been sent two more batches, one after the other. */
   const askWhileIt = (behaves: Behaviour) => {
     receiver.behaviour = behaves;
     const before = receiver.requests.length;

@@ -1,4 +1,4 @@
-/** A receiver of traces as OTLP/HTTP defines it: what it was sent, as spans. */
+/** An OTLP/HTTP receiver that keeps the spans it was sent. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Fields, hex, integer, messages, text } from './protobuf.ts';
@@ -14,7 +14,7 @@ export interface ReceivedSpan {
   attributes: Record<string, unknown>;
 }
 
-/** `takes` what it is sent; keeps silent; or answers as a web server that knows nothing of traces. */
+/** Accepts what it is sent, never answers, or answers like a web server that knows nothing about traces. */
 export type Behaviour = 'takes' | 'hangs' | 'refuses with a page' | 'answers with a page';
 
 export interface Receiver {
@@ -60,7 +60,7 @@ export async function startReceiver(port = 0): Promise<Receiver> {
 const KINDS: Record<number, ReceivedSpan['kind']> = { 1: 'internal', 2: 'server', 3: 'client' };
 const STATUS_ERROR = 2;
 
-/** Of an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto has the numbers). */
+/** Reads an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto has the field numbers). */
 function spansOf(body: Buffer): ReceivedSpan[] {
   return messages(new Map([[1, [body]]]), 1)
     .flatMap((request) => messages(request, 1))

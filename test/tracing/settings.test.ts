@@ -14,14 +14,14 @@ test.each<[string, Record<string, string>, string | undefined]>([
     'http://t/x',
   ],
   ['nowhere when disabled', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'true' }, undefined],
-  ['nowhere by name', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }, undefined],
+  ['nowhere with exporter none', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }, undefined],
   [
-    'nowhere when disabled, however that is written',
+    'nowhere when disabled in capitals',
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'TRUE' },
     undefined,
   ],
   [
-    'by the protocol for traces, which wins',
+    'by the protocol for traces, which takes precedence',
     {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
@@ -47,11 +47,11 @@ test.each([
   expect(() => read({ [name]: value })).toThrow(reason);
 });
 
-test.each(['0', '1', '0.25', '.5', '1.0'])('%s of the traces', (ratio) => {
+test.each(['0', '1', '0.25', '.5', '1.0'])('%s of the traces may be sampled', (ratio) => {
   expect(read({ OTEL_TRACES_SAMPLER_ARG: ratio }).tracesSampled).toBe(Number(ratio));
 });
 
-test('another protocol is refused, but not where nothing is sent', () => {
+test('another protocol is refused, unless nothing is sent', () => {
   const grpc = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
   expect(() => tracesUrl(read(grpc))).toThrow(/is "grpc", but must be http\/protobuf, the only supported protocol/);
   expect(tracesUrl(read({ ...grpc, OTEL_SDK_DISABLED: 'true' }))).toBeUndefined();

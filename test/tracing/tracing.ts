@@ -1,4 +1,4 @@
-/** Traces of a test, as a receiver sees them. */
+/** Starts tracing that sends to a test's receiver. */
 import { pino } from 'pino';
 import { readSettings } from '../../src/settings/settings.ts';
 import { tracingSettings } from '../../src/tracing/settings.ts';

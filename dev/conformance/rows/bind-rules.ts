@@ -9,7 +9,7 @@ const decision = (matched_rule: string | null, allowed = matched_rule !== null) 
   ok({ allowed, credential_id: '{made.id}', owner_id: '{admin.id}', matched_rule });
 const bind = (target: string) => post(`${path}/authenticate`, { token: '{made.token}', bind: target });
 
-/** The first target is asked for first: each with the rule that permits it, or null. */
+/** Targets, each with the rule that permits it, or null. The first is the request of the row, the others follow. */
 function decides(rule: string, acl: readonly string[], ...[first, ...others]: readonly [string, string | null][]): Row {
   const [target, matched] = first ?? ['', null];
   return {

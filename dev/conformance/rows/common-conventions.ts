@@ -1,4 +1,4 @@
-/** How requests are made and answered, whatever they are about. */
+/** How requests for any resource are made and answered. */
 import { by, created, del, get, idOf, invalid, ok, patch, post, type Section, type Step } from '../row.ts';
 
 const made = { made: post('/ip_policies', {}) };

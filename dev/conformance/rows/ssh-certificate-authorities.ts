@@ -40,7 +40,7 @@ const keys: Row[] = [
   makes(
     'The type of key may be rsa, with 4096 bits',
     { private_key_type: 'rsa' },
-    // 512 bytes and what is around them, in base64.
+    // 512 bytes and their framing, in base64.
     { private_key_type: 'rsa', key_type: 'rsa', elliptic_curve: null, public_key: /^ssh-rsa [A-Za-z0-9+/]{714}==$/ },
   ),
   wrong('Other types of keys are refused', { private_key_type: 'dsa' }, { '/private_key_type': /ed25519/ }),

@@ -1,7 +1,7 @@
 import { user } from '../../../src/resources/user.ts';
 import { by, created, del, get, noContent, ok, patch, post, refused, type Section } from '../row.ts';
 
-// Rows that make another admin take care that there is none afterwards: others are about the only one.
+// No row leaves another active admin behind, since other rows are about the only one.
 const path = '/users';
 const made = { made: post(path, { name: 'Ada' }) };
 const second = {

@@ -12,7 +12,7 @@ const leaf = await makeCertificate({ subject: 'CN=Leaf', issuer: between, ca: fa
 const block = (base64: string) => `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
 const nameOf = (read: ReturnType<typeof readChain>) => ('value' in read ? read.value.commonName : read.reason);
 
-describe('a chain', async () => {
+describe('reading a chain', async () => {
   const twin = await makeCertificate({ subject: 'CN=Root' });
   const noAuthority = await makeCertificate({ subject: 'CN=None', issuer: root, ca: false });
   const below = await makeCertificate({ subject: 'CN=Below', issuer: noAuthority, ca: false });
@@ -20,44 +20,44 @@ describe('a chain', async () => {
   test.each([
     ['one certificate', leaf.pem, 'Leaf'],
     ['a certificate and its issuer', leaf.pem + between.pem, 'Leaf'],
-    ['all of them', leaf.pem + between.pem + root.pem, 'Leaf'],
-    ['as many as there may be', root.pem.repeat(MAX_CHAIN_LENGTH), 'Root'],
-    ['more', root.pem.repeat(MAX_CHAIN_LENGTH + 1), `has more than ${MAX_CHAIN_LENGTH} certificates`],
-    ['more, which are not read', block('AAAA').repeat(MAX_CHAIN_LENGTH + 1), /^has more than/],
-    ['no PEM', 'x', /^is not PEM/],
+    ['a certificate, its issuer and the root', leaf.pem + between.pem + root.pem, 'Leaf'],
+    ['the maximum number of certificates', root.pem.repeat(MAX_CHAIN_LENGTH), 'Root'],
+    ['too many certificates', root.pem.repeat(MAX_CHAIN_LENGTH + 1), `has more than ${MAX_CHAIN_LENGTH} certificates`],
+    ['too many certificates, which are not parsed', block('AAAA').repeat(MAX_CHAIN_LENGTH + 1), /^has more than/],
+    ['text that is not PEM', 'x', /^is not PEM/],
     ['the issuer first', between.pem + leaf.pem, /^certificate 1 is not signed by certificate 2; the server's own/],
     ['a gap at the end', leaf.pem + between.pem + leaf.pem, /^certificate 2 is not signed by certificate 3/],
-    ['an issuer of the same name', between.pem + twin.pem, /^certificate 1 is not signed by certificate 2/],
-    ['an issuer that is no authority', below.pem + noAuthority.pem, /^certificate 1 is not signed by certificate 2/],
-    ['an authority that did not issue it', leaf.pem + root.pem, /^certificate 1 is not signed by certificate 2/],
-  ])('%s: %s', (_, pem, expected) => {
+    ['another issuer of the same name', between.pem + twin.pem, /^certificate 1 is not signed by certificate 2/],
+    ['an issuer that is not a CA', below.pem + noAuthority.pem, /^certificate 1 is not signed by certificate 2/],
+    ['a CA that did not issue the certificate', leaf.pem + root.pem, /^certificate 1 is not signed by certificate 2/],
+  ])('%s', (_, pem, expected) => {
     expect(nameOf(readChain(pem))).toMatch(expected);
   });
 });
 
-describe('an authority', async () => {
+describe('reading a certificate authority', async () => {
   const usage = (usages: number) => makeCertificate({ usages });
   const [KEY_CERT_SIGN, DIGITAL_SIGNATURE] = [1 << 5, 1];
 
   test.each([
-    ['one that may do everything', root.pem, 'Root'],
-    ['one that may sign certificates', (await usage(KEY_CERT_SIGN)).pem, 'Test CA'],
-    ['one that may not', (await usage(DIGITAL_SIGNATURE)).pem, /^may not sign certificates/],
-    ['one with a long RSA key', (await makeCertificate({ algorithm: 'rsa' })).pem, 'Test CA'],
+    ['a CA without key usages', root.pem, 'Root'],
+    ['a CA that may sign certificates', (await usage(KEY_CERT_SIGN)).pem, 'Test CA'],
+    ['a CA that may not sign certificates', (await usage(DIGITAL_SIGNATURE)).pem, /^may not sign certificates/],
+    ['a CA with a long RSA key', (await makeCertificate({ algorithm: 'rsa' })).pem, 'Test CA'],
     [
-      'one with a short RSA key',
+      'a CA with a short RSA key',
       (await makeCertificate({ algorithm: 'rsa1024' })).pem,
       /^its key is an RSA key of 1024 bits; it must have at least 2048$/,
     ],
-    ['two', root.pem + between.pem, 'has 2 certificates; create one certificate authority for each'],
+    ['two certificates', root.pem + between.pem, 'has 2 certificates; create one certificate authority for each'],
     ['a leaf', leaf.pem, /^is not a CA/],
-    ['no PEM', 'x', /^is not PEM/],
-  ])('%s: %s', (_, pem, expected) => {
+    ['text that is not PEM', 'x', /^is not PEM/],
+  ])('%s', (_, pem, expected) => {
     expect(nameOf(readAuthority(pem))).toMatch(expected);
   });
 });
 
-describe('a private key', () => {
+describe('reading a private key', () => {
   const pem = (key: KeyObject, type: 'pkcs8' | 'pkcs1' | 'sec1' = 'pkcs8') =>
     key.export({ type, format: 'pem' }).toString();
   const rsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLength }).privateKey;
@@ -76,28 +76,28 @@ describe('a private key', () => {
     ['P-384', pem(ec('secp384r1')), 'ecdsa'],
     ['P-521', pem(ec('secp521r1')), 'ecdsa'],
     ['Ed25519', pem(generateKeyPairSync('ed25519').privateKey), 'ed25519'],
-    ['short RSA', pem(rsa(1024)), 'is an RSA key of 1024 bits; it must have at least 2048'],
-    ['another curve', pem(ec('secp256k1')), 'is an EC key on the curve secp256k1; it must be on P-256'],
+    ['a short RSA key', pem(rsa(1024)), 'is an RSA key of 1024 bits; it must have at least 2048'],
+    ['an unsupported curve', pem(ec('secp256k1')), 'is an EC key on the curve secp256k1; it must be on P-256'],
     [
-      'another type',
+      'an unsupported type',
       pem(generateKeyPairSync('x25519').privateKey),
       'is a key of type x25519; it must be RSA, ECDSA or Ed25519',
     ],
-    ['none but parameters', parameters, 'must be exactly one private key'],
-    ['two', pem(p256) + pem(p256), 'must be exactly one private key'],
-    ['encrypted', encrypted, 'is encrypted with a passphrase'],
+    ['EC parameters alone', parameters, 'must be exactly one private key'],
+    ['two keys', pem(p256) + pem(p256), 'must be exactly one private key'],
+    ['an encrypted key', encrypted, 'is encrypted with a passphrase'],
     ['a certificate', leaf.pem, 'is a CERTIFICATE, not a PRIVATE KEY'],
-    ['broken', broken, 'contains no readable private key'],
-    ['no PEM', 'x', /^is not PEM/],
-  ])('%s: %s', (_, text, expected) => {
+    ['a broken key', broken, 'contains no readable private key'],
+    ['text that is not PEM', 'x', /^is not PEM/],
+  ])('%s', (_, text, expected) => {
     const read = readPrivateKey(text);
     expect('value' in read ? read.value.type : read.reason).toMatch(expected);
     if ('value' in read) expect(read.value.key.equals(createPrivateKey(text))).toBe(true);
   });
 
-  test('that it would take too long to use is refused before it is used', () => {
+  test('refuses a modulus that would take too long to use, by its length alone', () => {
     const jwk = long.export({ format: 'jwk' });
-    // Nothing but its length counts: the numbers need not fit each other.
+    // Only the length of n matters here, so the other numbers need not match it.
     const n = Buffer.from([1, ...Buffer.alloc(1023), 1]).toString('base64url');
     const huge = createPrivateKey({ key: { ...jwk, n }, format: 'jwk' });
     expect(readPrivateKey(pem(huge))).toEqual({ reason: 'is an RSA key of 8193 bits; it may have at most 8192' });
@@ -115,7 +115,7 @@ describe('a certificate and a private key', () => {
   };
 
   test.each<AlgorithmName>(['rsa', 'ecdsa', 'p521', 'ed25519'])(
-    'fit each other, and no others: %s',
+    'match only if they belong together: %s',
     async (algorithm) => {
       const [one, other] = [await of(algorithm), await of(algorithm)];
       expect(await fits(one.certificate, one.key)).toBe(true);

@@ -1,4 +1,4 @@
-/** DER (X.690), as far as keys of tests need it: keys that no tool writes, since they are made to cost time. */
+/** The DER (X.690) needed for test keys that no tool writes: they are crafted to be slow to process. */
 import { randomBytes } from 'node:crypto';
 // Must come before the next import, which needs it at load time.
 import 'reflect-metadata';
@@ -23,7 +23,7 @@ export function oid(dotted: string): Buffer {
   return element(0x06, Buffer.from([first * 40 + second, ...others.flatMap(base128)]));
 }
 
-/** An odd number of exactly that many bits, which are a multiple of 8. */
+/** A random odd number of exactly `length` bits, which must be a multiple of 8. */
 export function oddNumber(length: number): Buffer {
   const bytes = randomBytes(length / 8);
   bytes.writeUInt8(bytes.readUInt8(0) | 0x80, 0);

@@ -1,4 +1,4 @@
-/** EC parameters that are spelt out: those of the supported curves only. */
+/** Explicit EC parameters are accepted only for the supported curves. */
 import { expect, test } from 'vitest';
 import { firstElement } from '../../../src/api/certificates/der.ts';
 import { unboundedCurve } from '../../../src/api/certificates/ec.ts';
@@ -14,13 +14,13 @@ test.each([
   ['P-256', 'ffffffff00000001000000000000000000000000ffffffffffffffffffffffff'],
   ['P-384', P384],
   ['P-521', `01${'ff'.repeat(65)}`],
-])('the field of %s is one of those that are known to be cheap', (_, prime) => {
+])('the field of %s is known to be cheap', (_, prime) => {
   expect(unboundedCurve(over(prime))).toBeUndefined();
 });
 
 test.each([
-  ['P-384, but for a bit', P384.replace('e', 'c')],
-  ['another', '07'],
-])('another field is refused: %s', (_, prime) => {
+  ['P-384 with one bit changed', P384.replace('e', 'c')],
+  ['a small prime', '07'],
+])('refuses another field: %s', (_, prime) => {
   expect(unboundedCurve(over(prime))).toMatch(/^is an EC key with parameters of its own/);
 });

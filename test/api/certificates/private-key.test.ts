@@ -1,4 +1,4 @@
-/** Private keys that are made to cost time, and what must remain accepted beside them. */
+/** Private keys crafted to be slow to process are refused; similar keys that are harmless are accepted. */
 import { createECDH, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readPrivateKey } from '../../../src/api/certificates/chain.ts';
@@ -27,10 +27,10 @@ const typeOrReason = (text: string) => {
 const OTHER_TYPE = 'it must be RSA, ECDSA or Ed25519';
 const UNREADABLE = 'contains no readable private key';
 
-/** OpenSSL would raise the generator to a power of that many bits, which takes it 16 s. */
+/** OpenSSL would raise the generator to an exponent of 57,344 bits, which takes 16 s. */
 const [prime, exponent, order] = [oddNumber(32_768), integer(oddNumber(57_344)), integer(oddNumber(256))];
 const dsa = pkcs8(OID.dsa, sequence(integer(prime), order, integer(2)), exponent);
-/** It would do the same for Diffie-Hellman, but with primes of at most 10,000 bits: 3 s. */
+/** It would do the same for Diffie-Hellman, but accepts primes of at most 10,000 bits there: 3 s. */
 const [dhPrime, dhExponent] = [oddNumber(9984), integer(oddNumber(80_000))];
 const dh = pkcs8(OID.dh, sequence(integer(dhPrime), integer(2)), dhExponent);
 const traditionalDsa = sequence(integer(0), integer(prime), order, integer(2), integer(2), exponent);
@@ -40,11 +40,11 @@ test.each([
   ['Diffie-Hellman', 'PRIVATE KEY', dh, `is a key of type dh; ${OTHER_TYPE}`],
   ['DSA that claims to be RSA', 'RSA PRIVATE KEY', dsa, `is a key of type dsa; ${OTHER_TYPE}`],
   ['DSA without PKCS #8', 'DSA PRIVATE KEY', traditionalDsa, 'is a DSA PRIVATE KEY, not a PRIVATE KEY'],
-])('a key of numbers that OpenSSL computes with for long is refused: %s', (_, label, der, reason) => {
+])('refuses a key that would keep OpenSSL busy for seconds: %s', (_, label, der, reason) => {
   expect(typeOrReason(pem(label, der))).toBe(reason);
 });
 
-test('a key of a type that has no name here is refused, too', () => {
+test('refuses a key of an unknown type', () => {
   const key = pem('PRIVATE KEY', pkcs8(OID.mlDsa44, none()));
   expect(typeOrReason(key)).toBe(`is a key of an unknown type; ${OTHER_TYPE}`);
 });
@@ -54,7 +54,7 @@ const jwk = privateKey.export({ format: 'jwk' });
 const MEMBERS = ['n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi'] as const satisfies (keyof JsonWebKey)[];
 type Numbers = { [name in (typeof MEMBERS)[number]]?: Buffer };
 
-/** PKCS #1 of a real key but for some of its numbers. */
+/** A real key as PKCS #1, with some of its numbers replaced and with additional primes. */
 const rsaWith = (numbers: Numbers, ...primes: Buffer[]) =>
   sequence(
     integer(primes.length === 0 ? 0 : 1),
@@ -76,15 +76,15 @@ test.each<[string, Buffer]>([
     'the coefficient of a fourth prime',
     rsaWith({}, sequence(small, small, small), sequence(small, small, integer(huge))),
   ],
-])('an RSA key with a number longer than its modulus is refused before it is used: %s', (_, der) => {
+])('refuses an RSA key with a number longer than its modulus before using it: %s', (_, der) => {
   expect(typeOrReason(pem('RSA PRIVATE KEY', der))).toBe(LONGER);
   expect(typeOrReason(pem('PRIVATE KEY', pkcs8(OID.rsa, none(), der)))).toBe(LONGER);
 });
 
 test.each([
-  ['one whose numbers have leading zeros', rsaWith({ d: Buffer.concat([Buffer.alloc(300), oddNumber(2048)]) })],
-  ['one with three primes', rsaWith({}, sequence(integer(oddNumber(680)), small, small))],
-])('an RSA key with no number longer than its modulus is read: %s', (_, der) => {
+  ['numbers with leading zeros', rsaWith({ d: Buffer.concat([Buffer.alloc(300), oddNumber(2048)]) })],
+  ['three primes', rsaWith({}, sequence(integer(oddNumber(680)), small, small))],
+])('reads an RSA key with no number longer than its modulus: %s', (_, der) => {
   expect(typeOrReason(pem('RSA PRIVATE KEY', der))).toBe('rsa');
   expect(typeOrReason(pem('PRIVATE KEY', pkcs8(OID.rsa, none(), der)))).toBe('rsa');
 });
@@ -93,7 +93,7 @@ const bytesOf = (hex: string) => Buffer.from(hex, 'hex');
 const ecdh = createECDH('prime256v1');
 ecdh.generateKeys();
 const [scalar, point] = [octets(ecdh.getPrivateKey()), tagged(1, bits(ecdh.getPublicKey()))];
-/** SEC 2, section 2.4.2, with a field of choice. */
+/** The parameters of P-256 (SEC 2, section 2.4.2), but over the given field. */
 const explicitP256 = (field: Buffer) =>
   sequence(
     integer(1),
@@ -129,7 +129,7 @@ test.each([
   ['SEC 1, over another field', 'EC PRIVATE KEY', sequence(integer(1), scalar, tagged(0, smooth)), OWN_PARAMETERS],
   ['PKCS #8, over another field', 'PRIVATE KEY', pkcs8(OID.ec, smooth, sequence(integer(1), scalar)), OWN_PARAMETERS],
   [
-    'PKCS #8, over another field than it says',
+    'PKCS #8 that names P-256, with a key over another field',
     'PRIVATE KEY',
     pkcs8(OID.ec, oid(OID.p256), sequence(integer(1), scalar, tagged(0, smooth))),
     OWN_PARAMETERS,
@@ -144,9 +144,9 @@ test.each([
   ['PKCS #1 as PKCS #8', 'PRIVATE KEY', rsaWith({})],
   ['without a version', 'PRIVATE KEY', sequence(none(), sequence(oid(OID.rsa)), octets(rsaWith({})))],
   ['without a key', 'PRIVATE KEY', sequence(integer(0), sequence(oid(OID.rsa)))],
-  ['an RSA key that is none', 'PRIVATE KEY', pkcs8(OID.rsa, none(), none())],
-  ['an Ed25519 key that is none', 'PRIVATE KEY', pkcs8(OID.ed25519, none())],
+  ['NULL in place of an RSA key', 'PRIVATE KEY', pkcs8(OID.rsa, none(), none())],
+  ['an empty Ed25519 key', 'PRIVATE KEY', pkcs8(OID.ed25519, none())],
   ['truncated', 'PRIVATE KEY', dsa.subarray(0, 1000)],
-])('what is no key is refused: %s', (_, label, der) => {
+])('refuses what is not a readable key: %s', (_, label, der) => {
   expect(typeOrReason(pem(label, der))).toBe(UNREADABLE);
 });

@@ -9,7 +9,7 @@ test.each([
   ['0200', '01ff', true],
   ['80', '7f', true],
   ['0100', 'ff', true],
-])('%s beside a modulus of %s: %s', (number, modulus, isTooLong) => {
+])('%s is too long for a modulus of %s: %s', (number, modulus, isTooLong) => {
   const [given, within] = [number, modulus].map((hex) => Buffer.from(hex, 'hex'));
   const reason = unboundedRsaKey(within ?? Buffer.alloc(0), given ? [Buffer.from([1]), given] : []);
   expect(reason !== undefined).toBe(isTooLong);

@@ -23,7 +23,7 @@ function reasonFor(pem: string): string {
 }
 
 describe('a certificate', () => {
-  test('is read with everything that is shown of it', async () => {
+  test('is read with every field that the API shows', async () => {
     const { pem, certificate } = await makeCertificate({
       subject: 'CN=first, CN=second, O=Example',
       issuer: plain,
@@ -57,7 +57,7 @@ describe('a certificate', () => {
     expect(one && digest(one.x509.raw)).toBe(digest(derOf(pem)));
   });
 
-  test('without extensions and without a common name leaves open what they would say', async () => {
+  test('without extensions or a common name is read with these fields empty', async () => {
     const { pem } = await makeCertificate({ subject: 'O=Example', ca: null });
     const [one] = read(pem);
     expect(one).toMatchObject({ isAuthority: false, keyUsages: undefined, commonName: null, dnsNames: [], ips: [] });
@@ -73,7 +73,7 @@ describe('a certificate', () => {
     expect(read(plain.pem)[0]?.isAuthority).toBe(true);
   });
 
-  test('may have its own name as issuer, and be signed by the key that it had before', async () => {
+  test('may have its own name as issuer and be signed by an earlier key, if its key identifiers differ', async () => {
     const again = { subject: 'CN=Test CA', issuer: plain };
     expect(read((await makeCertificate({ ...again, authorityKey: '0123' })).pem)).toHaveLength(1);
     expect(read((await makeCertificate({ ...again, authorityKey: '0123', ownKey: '4567' })).pem)).toHaveLength(1);
@@ -83,32 +83,32 @@ describe('a certificate', () => {
   });
 });
 
-test('several certificates are read in their order, with text before each', () => {
+test('several certificates are read in order, with text before each', () => {
   expect(read(`a\n${plain.pem}b\n${other.pem}`).map(({ commonName }) => commonName)).toEqual(['Test CA', 'Other']);
 });
 
-/** With another generator: a curve that has no name. */
+/** P-256 with another generator, and hence a curve without a name. */
 function unnamedCurve(): string {
   const der = derOf(EXPLICIT_CURVE);
-  // Two points of 65 bytes, uncompressed: the generator, and the key.
+  // The generator and the key are uncompressed points of 65 bytes each.
   const generator = der.indexOf(Buffer.from('046b17d1f2e12c4247', 'hex'));
   const key = der.indexOf(Buffer.from('03420004', 'hex')) + 3;
   der.copy(der, generator, key, key + 65);
   return pemOf(der);
 }
 
-/** OpenSSL could not read this one. */
+/** Over a field of its own; OpenSSL could not read this key. */
 function ownField(): string {
   const der = derOf(EXPLICIT_CURVE);
   der.writeUInt8(0xfe, der.indexOf(Buffer.from('ffffffff00000001', 'hex')) + 31);
   return pemOf(der);
 }
 
-test('a key may spell out the parameters of a usual curve', () => {
+test('a key may spell out the parameters of a supported curve', () => {
   expect(read(EXPLICIT_CURVE)).toHaveLength(1);
 });
 
-describe('what is no certificate is refused with the reason', async () => {
+describe('refuses with the reason', async () => {
   const der = derOf(plain.pem);
   const request = plain.pem.replaceAll('CERTIFICATE', 'CERTIFICATE REQUEST');
   const wrong = (was: string, is: string) => altered(other, was, is);
@@ -124,15 +124,15 @@ describe('what is no certificate is refused with the reason', async () => {
   });
 
   test.each([
-    ['no PEM', 'x', /^is not PEM/],
+    ['text that is not PEM', 'x', /^is not PEM/],
     ['a private key', plain.keyPem, /^is a private key; this field takes only certificates$/],
-    ['a private key behind it', plain.pem + plain.keyPem, /^block 2 is a private key/],
-    ['a request', request, /^is a CERTIFICATE REQUEST, not a CERTIFICATE$/],
-    ['a request before it', request + plain.pem, /^block 1 is a CERTIFICATE REQUEST/],
-    ['bytes behind it', pemOf(Buffer.concat([der, Buffer.from('more')])), /^has trailing data/],
-    ['other bytes', pemOf(Buffer.from('other')), /^contains no readable X\.509 certificate$/],
+    ['a private key after a certificate', plain.pem + plain.keyPem, /^block 2 is a private key/],
+    ['a certificate request', request, /^is a CERTIFICATE REQUEST, not a CERTIFICATE$/],
+    ['a request before a certificate', request + plain.pem, /^block 1 is a CERTIFICATE REQUEST/],
+    ['bytes after a certificate', pemOf(Buffer.concat([der, Buffer.from('more')])), /^has trailing data/],
+    ['bytes that are not a certificate', pemOf(Buffer.from('other')), /^contains no readable X\.509 certificate$/],
     [
-      'a notAfter that is none',
+      'a notAfter that is not a valid date',
       wrong('20991231235959Z', '20231332000000Z'),
       /^has a notAfter that is not a valid date$/,
     ],
@@ -142,13 +142,13 @@ describe('what is no certificate is refused with the reason', async () => {
       /^has a notAfter .*: 0001-01-01T00:00:00Z and 1901-01-01T00:00:00Z$/,
     ],
     [
-      'a signature of its own that is wrong',
+      'a self-signed certificate with a wrong signature',
       altered(plain, '2099', '2098'),
       /^is self-signed, but its signature does not/,
     ],
-    ['a common name that is no text', altered(NAME, 'abc', 'a\u0000c'), /^has a name that is not valid text$/],
+    ['a common name that is not valid text', altered(NAME, 'abc', 'a\u0000c'), /^has a name that is not valid text$/],
     [
-      'one DNS name that is no text',
+      'one DNS name that is not valid text',
       altered(DNS, 'abc.example', 'a\u0000c.example'),
       /^has a name that is not valid text$/,
     ],
@@ -159,14 +159,14 @@ describe('what is no certificate is refused with the reason', async () => {
   test.each([
     ['', ''],
     ['block 2 ', plain.pem],
-  ])('a date that parsers read differently, which the log does not repeat: %s', (where, before) => {
+  ])('a date that parsers read differently, without repeating it in the log: %s', (where, before) => {
     expect(readCertificates(before + wrong('20991231235959Z', '00010101000000Z'))).toEqual({
       reason: `${where}has a notAfter that different parsers read as different dates: 0001-01-01T00:00:00Z and 1901-01-01T00:00:00Z`,
       fixed: `${where}has a notAfter that different parsers read as different dates`,
     });
   });
 
-  test('a reason that repeats nothing of it is also what the log says', () => {
+  test('unreadable bytes, with a reason that the log may repeat', () => {
     expect(readCertificates(pemOf(Buffer.from('other')))).toEqual({ reason: 'contains no readable X.509 certificate' });
   });
 
@@ -189,7 +189,7 @@ describe('what is no certificate is refused with the reason', async () => {
       'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521',
     ],
     [
-      'over a field of its own, of which OpenSSL need not read anything',
+      'over a field of its own, before OpenSSL reads it',
       ownField(),
       'is an EC key with parameters of its own; it must be on P-256, P-384 or P-521',
     ],
@@ -197,7 +197,7 @@ describe('what is no certificate is refused with the reason', async () => {
     expect(reasonFor(pem)).toBe(`has a public key that ${problem}`);
   });
 
-  test('a key that it would take too long to use', async () => {
+  test('a key that would take too long to use', async () => {
     const withKey = async (bits: number, exponent?: number) =>
       (await makeCertificate({ subject: 'CN=Key', issuer: plain, publicKey: await rsaPublicKey(bits, exponent) })).pem;
     expect(read(await withKey(8192, 2 ** 31 - 1))).toHaveLength(1);

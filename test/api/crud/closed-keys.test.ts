@@ -21,7 +21,7 @@ describe('a closed idempotency key', () => {
     ['deleted', (at: string) => admin.delete(`${at}/sources/${TYPE}`)],
     ['replaced', (at: string) => admin.patch(at, { sources: [] })],
     ['deleted with its subscription', (at: string) => admin.delete(at)],
-  ])('names a source that it made until that is %s', async (_, remove) => {
+  ])('names the source that it created until that is %s', async (_, remove) => {
     const key = newKey();
     const { id } = (await admin.post('/event_subscriptions', {})).as(eventSubscription.view);
     const at = `/event_subscriptions/${id}`;
@@ -32,13 +32,13 @@ describe('a closed idempotency key', () => {
     expect(await close(admin, key)).toEqual({ closed: true, resource: null });
   });
 
-  test.each(['short', 'A'.repeat(64), 'g'.repeat(64)])('is named by its digest, not by %s', async (digest) => {
+  test.each(['short', 'A'.repeat(64), 'g'.repeat(64)])('is addressed by its digest, not by %s', async (digest) => {
     expect((await admin.put(`/idempotency_keys/${digest}/closed`)).error.error_code).toBe('NOT_FOUND');
   });
 });
 
-describe('closing a key while a create under it is on its way', () => {
-  /** A create that has taken its key and waits for `held`, and a close that waits for the create. */
+describe('closing a key while a create under it is in progress', () => {
+  /** A create that has claimed its key and waits for `held`, and a close that waits for the create. */
   async function race() {
     const key = newKey();
     const policy = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
@@ -52,7 +52,7 @@ describe('closing a key while a create under it is on its way', () => {
     return { key, policy, held, body, creating, closing };
   }
 
-  test('reports what the create made, when that commits', async () => {
+  test('reports the new resource if the create commits', async () => {
     const { key, held, body, creating, closing } = await race();
     await held.commit();
     const { id } = (await creating).as(ipPolicyRule.view);
@@ -60,7 +60,7 @@ describe('closing a key while a create under it is on its way', () => {
     expect((await admin.post('/ip_policy_rules', body, under(key))).error.details.idempotency_key).toBe('closed');
   });
 
-  test('finds nothing, when the create fails', async () => {
+  test('reports no resource if the create fails', async () => {
     const { key, policy, held, body, creating, closing } = await race();
     await held.query('delete from ip_policies where id = $1', [policy.id]);
     await held.commit();
@@ -69,7 +69,7 @@ describe('closing a key while a create under it is on its way', () => {
     expect((await admin.post('/ip_policy_rules', body, under(key))).error.details.idempotency_key).toBe('closed');
   });
 
-  test('refuses a create that comes second, and leaves it alone when the closing is undone', async () => {
+  test('makes a create that comes second fail, unless the closing is rolled back', async () => {
     for (const [end, status] of [
       ['commit', 409],
       ['rollback', 201],
@@ -86,7 +86,7 @@ describe('closing a key while a create under it is on its way', () => {
     }
   });
 
-  test('never leaves something that nobody knows of, in any order', async () => {
+  test('never leaves a resource that the closed key does not name, in either order', async () => {
     for (let round = 0; round < 30; round++) {
       const key = newKey();
       const [created, closed] = await Promise.all([admin.post('/credentials', {}, under(key)), close(admin, key)]);
@@ -98,7 +98,7 @@ describe('closing a key while a create under it is on its way', () => {
     }
   });
 
-  test('and deleting the resource at the same time ends with no resource and a closed key', async () => {
+  test('and deleting its resource at the same time leaves a closed key and no resource', async () => {
     for (let round = 0; round < 20; round++) {
       const key = newKey();
       const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);

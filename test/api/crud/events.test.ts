@@ -1,4 +1,4 @@
-/** Events of rule sets, and changes whose event fails; conformance has the events of every other write. */
+/** Events of rule sets, and changes whose event fails; test/conformance covers the events of all other writes. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { View } from '../../../src/resources/definition/resource.ts';
@@ -91,7 +91,7 @@ test('the event of very many rules has a bounded size', async () => {
   for (const { payload } of events) expect(JSON.stringify(payload).length).toBeLessThan(250_000);
 });
 
-test('where events cannot be written, nothing is', async () => {
+test('a change whose event cannot be written fails and changes nothing', async () => {
   const { id } = (await admin.post('/ip_policies', { description: 'a' })).as(ipPolicy.view);
   await api.rows('alter table events add constraint broken check (false) not valid');
   try {

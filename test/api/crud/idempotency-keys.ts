@@ -1,7 +1,7 @@
-/** Idempotency keys that no other test of the file has. Only for test files. */
+/** Idempotency keys that no other test of the file uses. Only for test files. */
 
 let keys = 0;
 export const newKey = () => `key-${keys++}`;
 
-/** The header of a request under the key. */
+/** The header that sends the key. */
 export const under = (key: string) => ({ 'idempotency-key': key });

@@ -35,13 +35,13 @@ const outOfSequence = (next: number) => ({
 const closed = { error_code: 'CONFLICT', details: { idempotency_scope: 'closed' } };
 
 describe('the creates of a scope', () => {
-  test('may start anywhere', async () => {
+  test('may start at any sequence number', async () => {
     const scope = newScope();
     const id = await created(scope, 7);
     expect(await read(scope)).toEqual({ next_sequence: 8, resources: [entry(id, 7)] });
   });
 
-  test('are replayed under their own key, whatever came after them', async () => {
+  test('are replayed under their own key, even after later creates', async () => {
     const scope = newScope();
     const first = await create(scope, 1);
     await created(scope, 2);
@@ -49,7 +49,7 @@ describe('the creates of a scope', () => {
     expect(again).toMatchObject({ status: 201, text: first.text, headers: { 'idempotency-replayed': 'true' } });
   });
 
-  test('under a key that was used elsewhere are refused, and use no number', async () => {
+  test('under the key of another create are refused, and use no sequence number', async () => {
     const scope = newScope();
     const id = await created(scope, 1, `${scope}-key`);
     expect((await create(scope, 2, `${scope}-key`)).error).toMatchObject({
@@ -59,7 +59,7 @@ describe('the creates of a scope', () => {
     expect((await read(scope)).next_sequence).toBe(2);
   });
 
-  test('use no number when they fail', async () => {
+  test('use no sequence number when they fail', async () => {
     const scope = newScope();
     const body = { ip_policy_id: 'ipp_00000000000000000000000000', cidr: '10.0.0.0/8', action: 'allow' };
     expect((await admin.post('/ip_policy_rules', body, place(scope, 1))).status).toBe(400);
@@ -84,11 +84,11 @@ describe('the creates of a scope', () => {
 });
 
 describe('a closed scope', () => {
-  test('makes nothing more of what has begun, and goes on after it', async () => {
+  test('refuses the numbers up to its closing, and accepts the next one', async () => {
     const scope = newScope();
     const id = await created(scope, 1);
     expect(await close(scope)).toEqual({ next_sequence: 3, resources: [entry(id, 1)] });
-    // Also that which may be in flight.
+    // Including the number that may be in flight.
     expect((await create(scope, 2)).error).toMatchObject(closed);
     expect((await create(scope, 2, 'other')).error).toMatchObject(closed);
     const { error } = await create(scope, 1, 'other');
@@ -119,18 +119,18 @@ describe('a closed scope', () => {
     expect(await close(scope)).toEqual({ next_sequence: 4, resources: [entry(id, 1)] });
   });
 
-  test('does not name what is gone', async () => {
+  test('does not name deleted resources', async () => {
     const scope = newScope();
     const [first, second] = [await created(scope, 1), await created(scope, 2)];
     await admin.delete(`/ip_policies/${first}`);
     expect((await close(scope)).resources).toEqual([entry(second, 2)]);
-    // The record of a key that was closed by itself outlives its resource.
+    // The record of a key that was closed on its own outlives its resource.
     await admin.put(`/idempotency_keys/${idempotencyDigest(`${scope}-2`)}/closed`);
     await admin.delete(`/ip_policies/${second}`);
     expect((await close(scope)).resources).toEqual([]);
   });
 
-  test.each(['short', 'A'.repeat(64)])('is named by its digest, not by %s', async (digest) => {
+  test.each(['short', 'A'.repeat(64)])('is addressed by its digest, not by %s', async (digest) => {
     expect((await admin.get(`/idempotency_scopes/${digest}`)).error.error_code).toBe('NOT_FOUND');
     expect((await admin.put(`/idempotency_scopes/${digest}/closed`)).error.error_code).toBe('NOT_FOUND');
   });
@@ -144,7 +144,7 @@ describe('at the same moment', () => {
     return { id, held, body: { ip_policy_id: id, cidr: '10.0.0.0/8', action: 'allow' } };
   };
 
-  test('a create under way decides first, and the closing reports it', async () => {
+  test('a create in progress goes first, and the closing reports its resource', async () => {
     const scope = newScope();
     const { held, body } = await policyBehind();
     const creating = admin.post('/ip_policy_rules', body, place(scope, 1));
@@ -171,7 +171,7 @@ describe('at the same moment', () => {
     expect((await read(scope)).resources).toHaveLength(10);
   });
 
-  test('creates, closings and deletions in any order never leave something that the scope does not know', async () => {
+  test('creates, closings and deletions in any order never leave a resource that the scope does not name', async () => {
     const act = fc.constantFrom('create', 'create', 'repeat', 'close', 'delete');
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(act, { minLength: 1, maxLength: 4 }), { maxLength: 8 }), async (rounds) => {
@@ -199,7 +199,7 @@ describe('at the same moment', () => {
   });
 });
 
-test('a scope has room for so many, of which each that is deleted makes some', async () => {
+test('a scope has room for a limited number of resources, and deleting one makes room', async () => {
   const scope = newScope();
   const first = await created(scope, MAX_IN_SCOPE - 1);
   const last = await created(scope, MAX_IN_SCOPE);

@@ -1,4 +1,4 @@
-/** What is left of the records of creates when they are old. */
+/** Which old records of creates the sweep empties, and which it deletes. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { CLOSED_KEPT_MS, sweep } from '../../../src/api/crud/idempotency.ts';
 import { idempotencyDigest } from '../../../src/resources/definition/idempotency.ts';
@@ -12,7 +12,7 @@ const { admin } = api;
 
 const close = (key: string) => admin.put(`/idempotency_keys/${idempotencyDigest(key)}/closed`);
 
-test('a record is swept of its token after a day, and of itself when closed for 30 days', async () => {
+test('a record loses its token after a day, and is deleted when it has been closed for 30 days', async () => {
   const [aged, young, closed, kept] = [newKey(), newKey(), newKey(), newKey()];
   for (const key of [aged, young]) await admin.post('/credentials', {}, under(key));
   for (const key of [closed, kept]) await close(key);
@@ -32,7 +32,7 @@ test('a record is swept of its token after a day, and of itself when closed for 
   expect([of(closed) === undefined, of(kept) === undefined]).toEqual([true, false]);
 });
 
-test('by the clock of the database: a process whose own is ahead deletes nothing', async () => {
+test('records age by the clock of the database: a process whose own clock is ahead deletes nothing', async () => {
   const key = newKey();
   await admin.post('/credentials', {}, under(key));
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * CLOSED_KEPT_MS });
@@ -44,7 +44,7 @@ test('by the clock of the database: a process whose own is ahead deletes nothing
   expect(left).toHaveLength(1);
 });
 
-test('a closed key is remembered for as long as what it made', async () => {
+test('a closed key is kept for as long as the resource that it created', async () => {
   const [kept, gone] = [newKey(), newKey()];
   const [policy, other] = await Promise.all(
     [kept, gone].map(async (key) => (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view).id),
@@ -67,7 +67,7 @@ test('a closed key is remembered for as long as what it made', async () => {
   expect(await digests()).not.toContain(idempotencyDigest(ofSource));
 });
 
-test('very many are swept, a few at a time', async () => {
+test('a large number of records is swept in batches', async () => {
   const digest = (prefix: string) => `encode(sha256(('${prefix}' || n)::bytea), 'hex')`;
   const old = "now() - interval '31 days'";
   await api.rows(`insert into idempotency_keys (principal, digest, created_at, closed_at)

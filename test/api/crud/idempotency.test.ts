@@ -16,7 +16,7 @@ describe('the fingerprint of a request', () => {
   const request = { caller, idempotencyPlace: undefined, method: 'POST' };
   const of = (sent: unknown, path = '/things') => attempt('a key', { ...request, path, sent }).fingerprint;
 
-  test('is the same for equal bodies, in whatever order their members came', () => {
+  test('is the same for equal bodies, regardless of the order of their members', () => {
     const body = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ stringUnit: 'grapheme' }));
     fc.assert(
       fc.property(body, (value) => {
@@ -29,21 +29,21 @@ describe('the fingerprint of a request', () => {
   test.each([
     ['another member', { a: 1 }, { b: 1 }],
     ['another value', { a: 1 }, { a: 2 }],
-    ['a text for a number', { a: 1 }, { a: '1' }],
-    ['null for nothing', {}, { a: null }],
+    ['a string in place of a number', { a: 1 }, { a: '1' }],
+    ['null in place of an absent member', {}, { a: null }],
     ['another order of a list', { a: [1, 2] }, { a: [2, 1] }],
   ])('differs for %s', (_, one, other) => {
     expect(of(one)).not.toBe(of(other));
   });
 
-  test('is that of an empty object without a body, and has the path in it', () => {
+  test('without a body is that of an empty object, and depends on the path', () => {
     expect(of(undefined)).toBe(of({}));
     expect(of({}, '/others')).not.toBe(of({}));
   });
 });
 
 describe('a create under an idempotency key', () => {
-  test('is done once, however many ask at once, and all learn the id and the token', async () => {
+  test('is done once for concurrent requests, which all receive the id and the token', async () => {
     const before = await count('credentials');
     const key = newKey();
     const calls = Array.from({ length: 50 }, () => admin.post('/credentials', { description: 'one' }, under(key)));
@@ -66,7 +66,7 @@ describe('a create under an idempotency key', () => {
     expect(new Set((await Promise.all(calls)).map(({ text }) => text)).size).toBe(1);
   });
 
-  test('makes a new one also when the first is deleted between two looks at its record', async () => {
+  test('may create a new resource if the first is deleted between two reads of the record', async () => {
     const key = newKey();
     const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
     const caller = { id: admin.id, admin: true, keyId: 'ak_1', secret: 'secret' };

@@ -19,21 +19,21 @@ describe('a page', () => {
   const rows = [row('t_3'), row('t_2'), row('t_1')];
   const next = (id: string) => `${uri}?before_id=${id}&limit=7`;
 
-  test('has all rows, and the address of the next only if there are more', () => {
+  test('has all rows, and the address of the next page only if there are more', () => {
     expect(pageOf(rows, false)).toEqual({ ids: ['t_3', 't_2', 't_1'], uri, next_page_uri: null });
     expect(pageOf(rows, true)).toEqual({ ids: ['t_3', 't_2', 't_1'], uri, next_page_uri: next('t_1') });
     expect(pageOf([], false)).toEqual({ ids: [], uri, next_page_uri: null });
   });
 
-  test('ends before it is too large, and goes on behind its last item', () => {
-    // Two items with the commas behind them are exactly as large as a page may be.
+  test('ends before it is too large, and the next page starts after its last item', () => {
+    // Two items with their commas are exactly as large as a page may be.
     const half = MAX_PAGE_BYTES / 2 - '{"id":"t_3","fill":""},'.length;
     expect(pageOf(rows, false, 'x'.repeat(half))).toEqual({ ids: ['t_3', 't_2'], uri, next_page_uri: next('t_2') });
     expect(pageOf(rows, false, '\u20ac'.repeat(half / 3 + 1))).toMatchObject({ ids: ['t_3'] });
     expect(pageOf(rows, false, 'x'.repeat(half + 1))).toEqual({ ids: ['t_3'], uri, next_page_uri: next('t_3') });
   });
 
-  test('has one item, however large', () => {
+  test('has at least one item, however large', () => {
     const large = 'x'.repeat(MAX_PAGE_BYTES);
     expect(pageOf(rows, false, large)).toMatchObject({ ids: ['t_3'], next_page_uri: next('t_3') });
     expect(pageOf([row('t_1')], false, large)).toMatchObject({ ids: ['t_1'], next_page_uri: null });
@@ -48,6 +48,6 @@ test.each([
   [{ limit: '0' }, undefined],
   [{ limit: '101' }, undefined],
   [{ more: '1' }, undefined],
-])('of the query %j, a list takes %j', (query, expected) => {
+])('a list reads the query %j as %j', (query, expected) => {
   expect(pageQuery(ipPolicy).safeParse(query).data).toEqual(expected);
 });

@@ -57,7 +57,7 @@ describe('a list', () => {
 
 const change = fc.constantFrom('insert', 'delete-newest', 'delete-oldest', 'delete-middle', 'none');
 
-test('following the pages of a list that changes skips nothing that stays and shows nothing twice', async () => {
+test('following the pages of a changing list skips no row that stays and shows none twice', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 12 }),
@@ -96,17 +96,17 @@ test('following the pages of a list that changes skips nothing that stays and sh
 /** The column that limits a list to an owner or a parent. */
 const scopeOf = ({ fields, parent }: Resource) => parent?.parameter ?? ('owner_id' in fields ? 'owner_id' : undefined);
 
-/** An owner of few and very old rows among many: the worst case for a walk from the newest. */
+/** An owner of a few very old rows among many: the worst case for a walk from the newest. */
 const RARE = 'usr_rare';
 const ROWS = 20_000;
-/** Indexes still contain the rows that other tests have deleted. */
+/** A fresh database: in the other one, indexes still contain rows that tests have deleted. */
 const fresh = await emptyDatabase();
 
 describe.each(FAMILIES.map((family) => ({ family, scope: scopeOf(family) })))('$family.table', ({ family, scope }) => {
   const rows = repository(family);
   const within = scope === undefined ? [{}] : [{ [scope]: RARE }, ...(family.parent ? [] : [{}])];
 
-  test('are read by an index alone, each page from where it starts to where it ends', async () => {
+  test('are read through an index alone, each page only from its start to its end', async () => {
     const held = await heldTransaction(fresh);
     try {
       const owner = `case when n <= 150 then '${RARE}' else 'usr_other' end`;

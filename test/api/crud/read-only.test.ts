@@ -1,4 +1,4 @@
-/** What an update may send back of a resource; the life of each family is in test/api/life. */
+/** Read-only members that an update may send back; test/api/life covers each family. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { makeCertificate } from '../../../dev/fixtures/x509.ts';
@@ -25,7 +25,7 @@ async function domain(more: object = {}) {
 }
 
 describe('a Ref', () => {
-  test('may stand beside the id that changes what it shows', async () => {
+  test('may be sent with an id that changes what it shows', async () => {
     const { view, address } = await domain({ certificate_id: await certificate() });
     const other = await certificate();
     const changed = (await admin.patch(address, { ...view, certificate_id: other })).as(reservedDomain.view);
@@ -41,8 +41,8 @@ describe('a Ref', () => {
   });
 });
 
-describe('what was sent back', () => {
-  test('is held against what is stored when the change is made, not before', async () => {
+describe('a value that is sent back', () => {
+  test('is compared with the stored value when the change is made, not before', async () => {
     const { address, view } = await domain();
     const other = await heldTransaction(api.databaseUrl);
     atEnd(() => other.rollback().catch(() => {}));
@@ -54,7 +54,7 @@ describe('what was sent back', () => {
     expect((await admin.get(address)).as(reservedDomain.view).description).toBeNull();
   });
 
-  test('is looked at after If-Match, and after whether the resource exists', async () => {
+  test('is checked after If-Match, and after the existence of the resource', async () => {
     const { address } = await domain();
     const other = { uri: 'another' };
     expect((await admin.patch(address, other, { 'if-match': '"7"' })).status).toBe(412);
@@ -64,7 +64,7 @@ describe('what was sent back', () => {
     );
   });
 
-  test.each([null, ''])('may be %o where the service sets it, not where it was chosen once', async (none) => {
+  test.each([null, ''])('may be %o if the service sets it, but not if it was chosen at creation', async (none) => {
     const { address, view } = await domain({ region: 'eu' });
     const set = { id: none, uri: none, created_at: none, cname_target: none };
     expect((await admin.patch(address, set)).as(reservedDomain.view)).toEqual(view);
@@ -73,11 +73,11 @@ describe('what was sent back', () => {
   });
 
   test.each([
-    ['is what it is by default', {}, { private_key_type: null }, 200],
-    ['is not what it is by default', { private_key_type: 'ecdsa' }, { private_key_type: null }, 400],
-    ['is what the service chose', { private_key_type: 'ecdsa' }, { elliptic_curve: null }, 200],
-    ['might be that', { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' }, { elliptic_curve: '' }, 200],
-  ])('is none, as in a create, where what is stored %s: %o, %o, %i', async (_, given, none, status) => {
+    ['is the default', {}, { private_key_type: null }, 200],
+    ['is not the default', { private_key_type: 'ecdsa' }, { private_key_type: null }, 400],
+    ['was chosen by the service', { private_key_type: 'ecdsa' }, { elliptic_curve: null }, 200],
+    ['might have been chosen', { private_key_type: 'ecdsa', elliptic_curve: 'nistp521' }, { elliptic_curve: '' }, 200],
+  ])('may be null or "", as in a create, if the stored value %s: %o, %o, %i', async (_, given, none, status) => {
     const path = '/ssh_certificate_authorities';
     const view = (await admin.post(path, given)).as(withId);
     const answer = await admin.patch(`${path}/${view.id}`, none);
@@ -93,12 +93,12 @@ describe('what was sent back', () => {
   });
 });
 
-describe('the secret that the answer to a create has shown', () => {
+describe('the secret that the response to a create has shown', () => {
   test.each([
     ['/credentials', 'token', {}],
     ['/api_keys', 'token', {}],
     ['/event_destinations', 'signing_secret', { target: { webhook: { url: 'https://hooks.example.com' } } }],
-  ])('of %s may be sent back, and no other', async (path, name, body) => {
+  ])('of %s may be sent back, but no other secret', async (path, name, body) => {
     const [one, other] = [await admin.post(path, body), await admin.post(path, body)].map((made) => made.as(withId));
     const address = `${path}/${one?.id}`;
     expect((await admin.patch(address, { [name]: one?.[name] })).as(withId)).toMatchObject({ [name]: null });
@@ -109,7 +109,7 @@ describe('the secret that the answer to a create has shown', () => {
   });
 });
 
-test('an element may be sent back with its address, and no other', async () => {
+test('an element of a list may be sent back with its own address, but not with another', async () => {
   const sources = ['ip_policy_created.v0', 'ip_policy_deleted.v0'].map((type) => ({ type }));
   const made = await admin.post('/event_subscriptions', { sources });
   const view = made.as(z.looseObject({ id: z.string(), sources: z.array(z.looseObject({ uri: z.string() })) }));
@@ -122,7 +122,7 @@ test('an element may be sent back with its address, and no other', async () => {
   });
 });
 
-test('what a resource belongs to may be named again, and nothing else', async () => {
+test('the parent of a resource may be sent back, but no other parent', async () => {
   const [own, other] = [await admin.post('/ip_policies', {}), await admin.post('/ip_policies', {})].map((made) =>
     made.as(withId),
   );
@@ -145,21 +145,21 @@ describe('a rule set', () => {
     return { id, address, view, rules: view.ip_policy_rules, read: async () => (await admin.get(address)).as(set) };
   }
 
-  test('may be put as it is read, under the name of either', async () => {
+  test('may be put as it was read, under the name of either', async () => {
     const { address, view, rules, read } = await policy();
     expect((await admin.put(address, { rules })).status).toBe(200);
     expect((await admin.put(address, view)).status).toBe(200);
     expect(await read()).toEqual(view);
   });
 
-  test('may be changed among what is sent back', async () => {
+  test('accepts a changed rule among those that are sent back', async () => {
     const { address, rules, read } = await policy();
     const [first] = rules;
     expect((await admin.put(address, { rules: [{ ...first, action: 'deny' }] })).status).toBe(200);
     expect((await read()).ip_policy_rules).toEqual([{ ...first, action: 'deny' }]);
   });
 
-  test('takes another block among what is sent back, which makes another rule', async () => {
+  test('accepts another CIDR block in a rule that is sent back, which makes it a new rule', async () => {
     const { address, rules, read } = await policy();
     const [first, second] = rules;
     const cidr = '198.51.100.0/24';
@@ -169,7 +169,7 @@ describe('a rule set', () => {
     expect(after[1]?.id).not.toBe(second?.id);
   });
 
-  test('may name its policy in each rule, and no other', async () => {
+  test('may name its policy in each rule, but no other policy', async () => {
     const { id, address, view, rules, read } = await policy();
     const naming = (ip_policy_id: string) => ({ rules: rules.map((rule) => ({ ...rule, ip_policy_id })) });
     expect((await admin.put(address, naming(id))).status).toBe(200);
@@ -180,7 +180,7 @@ describe('a rule set', () => {
     expect((await admin.put(address, { rules: [...rules, { ...fresh, ip_policy_id: id }] })).status).toBe(200);
   });
 
-  test('is told what is wrong inside of the rules that it shows, by the name under which they were sent', async () => {
+  test('reports what is wrong inside its rules under the name by which they were sent', async () => {
     const { address, view, rules, read } = await policy();
     const [first, second] = rules;
     const details = async (wrong: object) => {
@@ -198,7 +198,7 @@ describe('a rule set', () => {
     expect(await read()).toEqual(view);
   });
 
-  test('refuses the id of another rule, and one that no rule has, by its place', async () => {
+  test('refuses the id of another rule or of none, and names its place', async () => {
     const { address, view, rules, read } = await policy();
     const [first, second] = rules;
     const swapped = await admin.put(address, { rules: [{ ...first, id: second?.id }, second] });

@@ -9,7 +9,7 @@ const broken = { kind: 'unique', constraint: uniqueIndex(reservedDomain, 'domain
 const explain = (domain: string) =>
   explainUniqueness(reservedDomain, broken, { id: 'rd_new', created_at: '', revision: 1, domain }, db);
 
-test('a value that is taken is a conflict with who has it', async () => {
+test('a value that is taken is a conflict that names the resource that has it', async () => {
   const domain = 'taken.example.com';
   const { id } = JSON.parse((await admin.post('/reserved_domains', { domain })).text);
   expect(await explain(domain)).toMatchObject({
@@ -18,11 +18,11 @@ test('a value that is taken is a conflict with who has it', async () => {
   });
 });
 
-test('a value that has become free since is worth another try, as a temporary error', async () => {
+test('a value that has become free in the meantime is a temporary error, so worth a retry', async () => {
   expect(await explain('free.example.com')).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
 });
 
-test('a value that is taken among its siblings is free among others', async () => {
+test('a value that is taken under one parent is free under another', async () => {
   const create = async (path: string, body: object): Promise<string> =>
     JSON.parse((await admin.post(path, body)).text).id;
   const [policy, other] = [await create('/ip_policies', {}), await create('/ip_policies', {})];
@@ -40,9 +40,9 @@ test('a value that is taken among its siblings is free among others', async () =
 
 test.each([
   ['another index', { kind: 'unique', constraint: 'reserved_domains_pkey' }],
-  ['that of a field which need not be unique', { kind: 'unique', constraint: uniqueIndex(reservedDomain, 'region') }],
-  ['a reference of that name', { kind: 'missing', constraint: uniqueIndex(reservedDomain, 'domain') }],
-] as const)('another rule that a write broke is explained elsewhere: %s', async (_, violation) => {
+  ['an index of a field that is not unique', { kind: 'unique', constraint: uniqueIndex(reservedDomain, 'region') }],
+  ['a foreign key of that name', { kind: 'missing', constraint: uniqueIndex(reservedDomain, 'domain') }],
+] as const)('the violation of another constraint is not explained here: %s', async (_, violation) => {
   const row = { id: 'rd_new', created_at: '', revision: 1, domain: 'free.example.com' };
   expect(await explainUniqueness(reservedDomain, violation, row, db)).toBeUndefined();
 });

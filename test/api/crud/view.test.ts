@@ -1,4 +1,4 @@
-/** What is shown of a stored row; test/api/life has what each family shows. */
+/** How a stored row is shown; test/api/life covers what each family shows. */
 import { describe, expect, test } from 'vitest';
 import { fillPath, linker, NO_BASE, viewer } from '../../../src/api/crud/view.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
@@ -10,12 +10,12 @@ import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
 const BASE = 'https://api.example.com';
 const common = { created_at: '2026-01-02T03:04:05.000Z', revision: 7, description: 'x', metadata: null };
 
-test('the parameters of a path are filled in, whatever is in them', () => {
+test('the parameters of a path are filled in and escaped', () => {
   expect(fillPath('/a/{one}/b/{other_one}', { one: 'x/y', other_one: 7, more: 1 })).toBe('/a/x%2Fy/b/7');
 });
 
 describe('a row', () => {
-  test('is shown with its address, without its revision and without columns that are no fields', () => {
+  test('is shown with its address, but without its revision or columns that are not fields', () => {
     const { created_at, description, metadata } = common;
     expect(viewer(ipPolicy)({ ...common, id: 'ipp_1', token_hash: 'hidden' }, BASE)).toEqual({
       id: 'ipp_1',
@@ -26,7 +26,7 @@ describe('a row', () => {
     });
   });
 
-  test('has its address below what it lives in, and shows that as a reference', () => {
+  test('has its address below its parent, which it shows as a reference', () => {
     const row = {
       ...common,
       id: 'edghtsrt_1',
@@ -46,7 +46,7 @@ describe('a row', () => {
 });
 
 describe('a stored view gets the base of its links back', () => {
-  test('its own and those of what it refers to, but nothing else that looks like a path', () => {
+  test('in its own link and those of its references, but in nothing else that looks like a path', () => {
     const row = {
       ...common,
       id: 'rd_1',
@@ -63,7 +63,7 @@ describe('a stored view gets the base of its links back', () => {
     expect(linked).toMatchObject({ certificate: { id: 'cert_1', uri: `${BASE}/tls_certificates/cert_1` } });
   });
 
-  test('also in lists', () => {
+  test('in lists as well', () => {
     const row = { ...common, id: 'esb_1', destination_ids: ['ed_1', 'ed_2'], sources: ['user_created.v0'] };
     const show = viewer(eventSubscription);
     const linked = linker(eventSubscription)(show(row, NO_BASE), BASE);
@@ -71,7 +71,7 @@ describe('a stored view gets the base of its links back', () => {
     expect(JSON.stringify(linked)).toContain(`"${BASE}/event_destinations/ed_2"`);
   });
 
-  test('but values of users do not, whatever they are called', () => {
+  test('but not in values of users, whatever their names are', () => {
     const row = { ...common, id: 'bkdhr_1', body: '', status_code: 200, headers: { uri: '/x' } };
     const show = viewer(httpResponseBackend);
     expect(linker(httpResponseBackend)(show(row, NO_BASE), BASE)).toEqual(show(row, BASE));

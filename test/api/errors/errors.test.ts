@@ -13,14 +13,14 @@ import {
 } from '../../../src/api/errors/errors.ts';
 
 test.each([
-  ['one', { '/cidr': 'must be a CIDR block' }, '/cidr: must be a CIDR block'],
-  ['two', { '/cidr': 'is required', '?limit': 'is too large' }, '/cidr: is required (and 1 more, see details)'],
-  ['three', { a: 'x', b: 'y', c: 'z' }, 'a: x (and 2 more, see details)'],
-])('the message for %s bad field names the first, and says how many more there are', (_, problems, message) => {
+  ['one field', { '/cidr': 'must be a CIDR block' }, '/cidr: must be a CIDR block'],
+  ['two fields', { '/cidr': 'is required', '?limit': 'is too large' }, '/cidr: is required (and 1 more, see details)'],
+  ['three fields', { a: 'x', b: 'y', c: 'z' }, 'a: x (and 2 more, see details)'],
+])('the message about %s names the first, and says how many more there are', (_, problems, message) => {
   expect(invalidRequest(problems)).toMatchObject({ code: 'INVALID_REQUEST', message, details: problems });
 });
 
-test('an error may bring headers along', () => {
+test('an error may carry headers', () => {
   expect(rateLimited(7)).toMatchObject({ code: 'RATE_LIMITED', headers: { 'retry-after': '7' } });
   expect(unauthenticated('no')).toMatchObject({ headers: { 'www-authenticate': 'Bearer' } });
 });
@@ -29,11 +29,11 @@ test.each([
   ['unavailable', unavailable('no database')],
   ['overloaded', overloaded('too much')],
   ['late', lateRequest()],
-])('what may succeed soon says when to ask again: %s', (_, error) => {
+])('a temporary error says when to retry: %s', (_, error) => {
   expect(error).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
 });
 
-test('a refusal that repeats the request is told to the client, and another wording kept for the log', () => {
+test('a refusal that repeats the request has a separate wording for the log', () => {
   const error = refused({ '/a': { reason: 'is x, not y', fixed: 'is not y' }, '/b': { reason: 'is required' } });
   expect(error.details).toEqual({ '/a': 'is x, not y', '/b': 'is required' });
   expect(error.fixed).toEqual({ '/a': 'is not y', '/b': 'is required' });
@@ -41,7 +41,7 @@ test('a refusal that repeats the request is told to the client, and another word
   expect(invalidRequest({ '/c': 'is x' }).fixed).toEqual({});
 });
 
-test('the body of an error has its details with the id of the request, as text that every parser reads', () => {
+test('the body of an error has its details and the request id, as text that every parser accepts', () => {
   const error = new ApiError('NOT_FOUND', 'there is no \ud800', { 'a\udc00': 'b\ud800' });
   expect(errorBody(error, 'r1')).toEqual({
     error_code: 'NOT_FOUND',

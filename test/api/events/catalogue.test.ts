@@ -9,11 +9,11 @@ test('the catalogue has three types for each family, and says what they mean', (
 });
 
 describe('a type', () => {
-  test('of the catalogue is no problem', () => {
+  test('of the catalogue is accepted', () => {
     for (const { type } of CATALOGUE.types) expect(CATALOGUE.problem(type)).toBeUndefined();
   });
 
-  test('that is unknown is answered with the three most similar ones', () => {
+  test('that is unknown is refused with the three most similar ones', () => {
     expect(CATALOGUE.problem('ip_polcy_created.v0')?.reason).toBe(
       '"ip_polcy_created.v0" is not an event type; the most similar ones are ' +
         'ip_policy_created.v0, ip_policy_updated.v0, ip_policy_deleted.v0',
@@ -32,6 +32,6 @@ test.each([
   ['ab', ['b', 'a'], ['a', 'b']],
   ['ab', ['a', 'b'], ['a', 'b']],
   ['', [], []],
-])('the most similar of several comes first, then by name: %s of %o', (type, known, expected) => {
+])('nearest() sorts by similarity, then by name: %s of %o', (type, known, expected) => {
   expect(nearest(type, known)).toEqual(expected);
 });

@@ -1,4 +1,4 @@
-/** A key with an end gives nothing that lasts longer than itself. */
+/** A key that expires cannot create or extend a key beyond its own expiry. */
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { apiKey } from '../../../src/resources/api-key.ts';
@@ -14,7 +14,7 @@ const AFTER = '2999-01-01T00:00:01Z';
 
 const keyOf = async (caller: Caller, body: object) => (await caller.post('/api_keys', body)).as(apiKey.view);
 
-/** Another key of an owner, which ends. */
+/** Creates another key of an owner, which expires. */
 async function ending(owner_id: string, expires_at: string | null = END): Promise<Caller & { keyId: string }> {
   const { id, token } = await keyOf(admin, { owner_id, expires_at });
   return { ...api.withKey(owner_id, z.string().parse(token)), keyId: id };
@@ -27,10 +27,10 @@ const refused = (reply: Reply) => {
 
 const endOf = async (id: string) => (await admin.get(`/api_keys/${id}`)).as(apiKey.view).expires_at;
 
-describe('a key with an end', async () => {
+describe('a key that expires', async () => {
   const caller = await ending((await api.newUser()).id);
 
-  test('makes no key that lasts longer, with an idempotency key either', async () => {
+  test('cannot create a key that lasts longer, with or without an idempotency key', async () => {
     const before = await api.rows('select count(*) from api_keys');
     for (const expires_at of [AFTER, null, undefined]) {
       refused(await caller.post('/api_keys', { expires_at }));
@@ -39,11 +39,11 @@ describe('a key with an end', async () => {
     expect(await api.rows('select count(*) from api_keys')).toEqual(before);
   });
 
-  test.each([BEFORE, END, '2999-01-01T01:00:00+01:00'])('makes keys that end at %s', async (expires_at) => {
+  test.each([BEFORE, END, '2999-01-01T01:00:00+01:00'])('can create a key that expires at %s', async (expires_at) => {
     expect((await keyOf(caller, { expires_at })).owner_id).toBe(caller.id);
   });
 
-  test.each([AFTER, null])('makes neither its own end nor that of another of its keys %s', async (expires_at) => {
+  test.each([AFTER, null])('cannot extend itself or another key of its owner to %s', async (expires_at) => {
     const { id } = await keyOf(caller, { expires_at: BEFORE });
     for (const each of [caller.keyId, id]) {
       refused(await caller.patch(`/api_keys/${each}`, { expires_at, description: 'mine' }));
@@ -52,7 +52,7 @@ describe('a key with an end', async () => {
     expect((await caller.patch(`/api_keys/${id}`, { expires_at: END })).status).toBe(200);
   });
 
-  test('changes the description of a key that lasts longer, and may shorten that', async () => {
+  test('can change the description of a key that lasts longer, and shorten its life', async () => {
     const { id } = await keyOf(admin, { owner_id: caller.id });
     const path = `/api_keys/${id}`;
     expect((await caller.patch(path, { description: 'lasting' })).status).toBe(200);
@@ -62,7 +62,7 @@ describe('a key with an end', async () => {
   });
 });
 
-test('an admin’s key with an end makes no lasting key for others, not even for a bot that it has just created', async () => {
+test('an admin’s expiring key cannot create a lasting key for others, not even for a bot it just created', async () => {
   const caller = await ending(admin.id);
   const bot = (await caller.post('/bot_users', { name: 'a bot' })).as(botUser.view);
   refused(await caller.post('/api_keys', { owner_id: bot.id }));
@@ -80,7 +80,7 @@ test('a replay shows what was created, even to a key that could not create it no
   expect([replay.status, replay.text]).toEqual([201, made.text]);
 });
 
-describe('a change of the caller’s key that is not committed yet', () => {
+describe('an uncommitted change of the caller’s key', () => {
   const bodyOf = { POST: { expires_at: AFTER }, PATCH: { expires_at: AFTER, description: 'late' } } as const;
   const targets = {
     POST: async () => '/api_keys',
@@ -88,11 +88,11 @@ describe('a change of the caller’s key that is not committed yet', () => {
   };
 
   test.each([
-    ['POST', 'a new end', 'update api_keys set expires_at = $2 where id = $1', 400],
-    ['PATCH', 'a new end', 'update api_keys set expires_at = $2 where id = $1', 400],
+    ['POST', 'a new expiry', 'update api_keys set expires_at = $2 where id = $1', 400],
+    ['PATCH', 'a new expiry', 'update api_keys set expires_at = $2 where id = $1', 400],
     ['POST', 'its deletion', 'delete from api_keys where id = $1 and $2::text <> id', 401],
     ['PATCH', 'its deletion', 'delete from api_keys where id = $1 and $2::text <> id', 401],
-  ] as const)('counts for a %s, as %s', async (method, _, change, status) => {
+  ] as const)('counts for a concurrent %s: %s', async (method, _, change, status) => {
     const caller = await ending(admin.id, AFTER);
     const path = await targets[method](caller);
     const others = () => api.rows('select id, expires_at from api_keys where id <> $1 order by id', [caller.keyId]);

@@ -1,4 +1,4 @@
-/** PEM of every kind; test/api/certificates has the reasons for which a certificate is refused. */
+/** PEM of every kind; test/api/certificates tests the reasons for which a certificate is refused. */
 import { X509Certificate } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -28,7 +28,7 @@ test('a private key is refused without repeating it', async () => {
   expect(logs.join('\n')).not.toContain(secret);
 });
 
-test('a damaged certificate never leads to a fault of the service', async () => {
+test('a damaged certificate never causes an internal error', async () => {
   const statuses = new Set<number>();
   for (let at = 0; at < der.length; at += 3) {
     const damaged = Buffer.from(der);
@@ -38,7 +38,7 @@ test('a damaged certificate never leads to a fault of the service', async () => 
   expect([...statuses].filter((status) => status !== 201 && status !== 400)).toEqual([]);
 });
 
-test('OpenSSL reads whatever is accepted, however its lines are broken', () => {
+test('OpenSSL reads every text that is accepted, however its lines are broken', () => {
   const lines = pem.trimEnd().split('\n');
   const ends = fc.constantFrom('\n', '\n', '\n', '\r\n', ' \n', '\n ', '\n\n', '\r', '\t\r\n', '', '\f\n', '\u00a0\n');
   let accepted = 0;

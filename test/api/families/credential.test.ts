@@ -11,7 +11,7 @@ test('every credential has a token of its own', async () => {
   expect(new Set(tokens).size).toBe(50);
 });
 
-test('an agent that names no target is identified; "" is no target and is refused', async () => {
+test('an agent that names no target is identified; "" as the target is refused', async () => {
   const { id, token } = (await admin.post('/credentials', { acl: ['bind:example.com'] })).as(credential.view);
   const ask = (bind: unknown) => admin.post('/credentials/authenticate', { token, bind });
   const expected = { allowed: true, credential_id: id, owner_id: admin.id, matched_rule: null };

@@ -1,4 +1,4 @@
-/** Certificates of reserved domains; conformance has how a policy and an uploaded certificate exclude each other. */
+/** Certificates of reserved domains; conformance tests that a policy and an uploaded certificate exclude each other. */
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../../dev/fixtures/x509.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
@@ -22,7 +22,7 @@ async function certificate(): Promise<string> {
   return JSON.parse(reply.text).id;
 }
 
-test('automatic certificates come from the authority that the installation names', async () => {
+test('automatic certificates come only from the configured authority', async () => {
   const other = await startTestApi({ platform: { acmeAuthority: 'zerossl' } });
   const ask = (authority: string) =>
     other.admin.post(PATH, { domain: fresh(), certificate_management_policy: { authority } });
@@ -30,7 +30,7 @@ test('automatic certificates come from the authority that the installation names
   expect((await ask('letsencrypt')).error.details['/certificate_management_policy/authority']).toMatch(/"zerossl"/);
 });
 
-test('the status stays while the policy does, and starts anew with another policy', async () => {
+test('the status stays while the policy is unchanged, and is reset by another policy', async () => {
   const { id } = await create({ certificate_management_policy: POLICY });
   const status = { renews_at: '2027-01-01T00:00:00.000Z', provisioning_job: null };
   await api.rows('update reserved_domains set certificate_management_status = $2 where id = $1', [id, status]);
@@ -44,7 +44,7 @@ test('the status stays while the policy does, and starts anew with another polic
 });
 
 test.each(['certificate_management_policy', 'certificate'] as const)(
-  'a %s is detached at the revision in If-Match, and again without an effect',
+  'a %s is detached at the revision in If-Match, and detaching it again has no effect',
   async (what) => {
     const made = what === 'certificate' ? { certificate_id: await certificate() } : { [what]: POLICY };
     const { id } = await create(made);
@@ -71,7 +71,7 @@ test('a certificate may be replaced by a policy in one request', async () => {
   expect(back).toMatchObject({ certificate: null, certificate_management_policy: POLICY });
 });
 
-test('an issued certificate does not stand in the way of other changes', async () => {
+test('an issued certificate does not prevent other changes', async () => {
   const certificate_id = await certificate();
   const { id } = await create({ certificate_management_policy: POLICY });
   await api.rows('update reserved_domains set certificate_id = $2 where id = $1', [id, certificate_id]);

@@ -15,7 +15,7 @@ const reserve = async (domain: string) => (await admin.post('/reserved_domains',
 const edge = z.looseObject({ id: z.string(), hostports: z.array(z.string()) });
 const create = async (path: string, hostports: string[]) => (await admin.post(path, { hostports })).as(edge);
 
-/** What a write of an edge has besides its transaction. */
+/** The context of a write, apart from its transaction. */
 const writing = {
   api: { db: api.db, platform: DEFAULT_PLATFORM, secrets: createSecrets(undefined), eventBase: '' },
   caller: { id: admin.id, admin: true, keyId: '', secret: '' },
@@ -25,7 +25,7 @@ const app = await reserve('app.example.org');
 const wildcard = await reserve('*.example.org');
 const international = await reserve('bücher.example.com');
 
-/** Both kinds of edges have the same hooks. */
+/** Stands for both kinds of edges, which have the same hooks. */
 const [path, name, resource] = ['/edges/tls', 'tls_edge', tlsEdge];
 
 describe('an edge', () => {
@@ -37,14 +37,14 @@ describe('an edge', () => {
     ['a.b.tunnels.internal', 'reserve a.b.tunnels.internal or *.b.tunnels.internal'],
     ['tunnels.internal', 'it belongs to the service; reserve a name below it, such as app.tunnels.internal'],
     ['x.cname.tunnels.internal', 'it belongs to the service'],
-  ])('at %s is told to reserve only what may be', async (host, hint) => {
+  ])('at %s gets a hint that names only domains that may be reserved', async (host, hint) => {
     const { error } = await admin.post(path, { hostports: [`${host}:443`] });
     expect(error.details['/hostports/0']).toBe(`is not covered by a reserved domain; ${hint}`);
     const domains = hint.startsWith('reserve ') ? hint.slice('reserve '.length).split(' or ') : [];
     for (const domain of domains) await admin.delete(`/reserved_domains/${await reserve(domain)}`);
   });
 
-  test('keeps the reserved domain that covers it best', async () => {
+  test('prevents the deletion of the reserved domain that covers it best', async () => {
     const { id } = await create(path, ['app.example.org:444', 'other.example.org:444', 'bücher.example.com:444']);
     for (const domain of [app, wildcard, international]) {
       const { error } = await admin.delete(`/reserved_domains/${domain}`);
@@ -57,7 +57,7 @@ describe('an edge', () => {
     expect((await admin.delete(`/reserved_domains/${spare}`)).status).toBe(204);
   });
 
-  test('refers to a domain that is reserved later, where that covers it better', async () => {
+  test('changes its reference to a domain that is reserved later and covers it better', async () => {
     const [wide, deep] = [await reserve('*.later.example.com'), await reserve('*.deep.later.example.com')];
     const { id } = await create(path, ['a.b.later.example.com:443', 'x.deep.later.example.com:443']);
     const near = await reserve('*.b.later.example.com');
@@ -72,7 +72,7 @@ describe('an edge', () => {
     for (const domain of [exact, deep]) expect((await admin.delete(`/reserved_domains/${domain}`)).status).toBe(204);
   });
 
-  test('refers to the best of the domains that are reserved while it comes to its hostports, or goes', async () => {
+  test('refers to the best domain, even one reserved while the edge is created, changed or deleted', async () => {
     const wide = await reserve('*.meanwhile.example.com');
     for (let round = 0; round < 12; round++) {
       const names = [1, 2, 3].map((n) => `${n}.of-${round}.meanwhile.example.com`);
@@ -100,7 +100,7 @@ describe('an edge', () => {
     expect(await deadlocks(api, 10)).toBe(0);
   });
 
-  test('listens below what still covers it when the best domain is being deleted', async () => {
+  test('refers to the next best domain if the best one is being deleted', async () => {
     const [wide, best] = [await reserve('*.ending.example.com'), await reserve('best.ending.example.com')];
     const deleting = await heldTransaction(api.databaseUrl);
     await deleting.query('delete from reserved_domains where id = $1', [best]);
@@ -115,7 +115,7 @@ describe('an edge', () => {
     expect((await admin.delete(`/reserved_domains/${wide}`)).status).toBe(204);
   });
 
-  test('is the only one at its hostports, of whichever kind, until it leaves them', async () => {
+  test('is the only edge of either kind at its hostports, until it gives them up', async () => {
     const first = await create(path, ['only.example.org:443', 'also.example.org:443']);
     for (const other of ['/edges/https', '/edges/tls']) {
       const { error } = await admin.post(other, { hostports: ['x.example.org:1', 'ONLY.example.org:443'] });
@@ -132,7 +132,7 @@ describe('an edge', () => {
     await admin.delete(`${path}/${second.id}`);
   });
 
-  test('of many that ask for one hostport at once, one gets it', async () => {
+  test('gets a hostport alone when many claim it at once', async () => {
     const hostports = ['race.example.org:443', 'race2.example.org:443'];
     const replies = await Promise.all(
       Array.from({ length: 6 }, (_, n) => admin.post(path, { hostports: n % 2 ? hostports : hostports.toReversed() })),
@@ -142,7 +142,7 @@ describe('an edge', () => {
     await admin.delete(`${path}/${won}`);
   });
 
-  test('does not share a hostport whose edge is deleted while it is claimed', async () => {
+  test('does not share a hostport with an edge that is deleted during the claim', async () => {
     const hostports = ['going.example.org:443'];
     const first = await create(path, hostports);
     const [id, claimed] = [newId(resource.prefix), 'edge_hostports.claim'];

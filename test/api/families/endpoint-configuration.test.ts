@@ -1,4 +1,4 @@
-/** References while their targets change; conformance has everything else. */
+/** References while their targets change; conformance covers everything else. */
 import { expect, test } from 'vitest';
 import { endpointConfiguration } from '../../../src/resources/endpoint-configuration.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';

@@ -36,7 +36,7 @@ describe('a source', () => {
     expect((await admin.get(path, { 'if-none-match': etag })).status).toBe(304);
   });
 
-  test('is in the event of its subscription', async () => {
+  test('appears in the events of its subscription', async () => {
     const id = await create();
     const path = `${PATH}/${id}/sources`;
     await admin.post(path, { type: TYPE });
@@ -46,7 +46,7 @@ describe('a source', () => {
     expect(events).toMatchObject(sources.map((each) => ({ payload: { sources: each } })));
   });
 
-  test('is added once under an idempotency key, for as long as it is there', async () => {
+  test('is added once per idempotency key, until it is removed', async () => {
     const id = await create();
     const path = `${PATH}/${id}/sources`;
     const headers = { 'idempotency-key': 'source-1' };

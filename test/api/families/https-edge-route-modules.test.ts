@@ -1,4 +1,4 @@
-/** What conformance leaves to say of the modules that sign users in: odd settings, and sealed client secrets. */
+/** Modules that sign users in, beyond what conformance covers: invalid settings, and sealed client secrets. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { SEALED } from '../../../src/api/families/all.ts';
@@ -48,7 +48,7 @@ test.each([
   expect(problem(httpsEdgeRouteOauth.input, { provider })).toMatch(new RegExp(`^${at}: `));
 });
 
-test('a client secret does not open in the place of another', async () => {
+test('a client secret cannot be unsealed in the place of another', async () => {
   const { id, path } = await newRoute(api);
   await api.admin.put(`${path}/oidc`, OIDC);
   await api.admin.put(`${path}/oauth`, { provider: { google: {} } });
@@ -59,7 +59,7 @@ test('a client secret does not open in the place of another', async () => {
   expect((await api.admin.get(`${path}/oidc`)).error.error_code).toBe('INTERNAL_ERROR');
 });
 
-test('a client secret is sealed anew when the encryption key changes', async () => {
+test('a client secret is sealed again when the encryption key is rotated', async () => {
   const [old, next] = [
     { id: 'k7', bytes: Buffer.alloc(32, 7) },
     { id: 'k8', bytes: Buffer.alloc(32, 8) },

@@ -25,7 +25,7 @@ describe('the path of a route', () => {
   );
 
   test.each(['/%2e', '/%2E%2e/b', '/.%2e', '/a/%2e./b', '/%2E/', '/.', '/a/../b'])(
-    'may not be %s: servers read dots there',
+    'may not be %s, in which servers read dots',
     (path) => expect(reason(path)).toMatch(/segment.*%2e/),
   );
 
@@ -41,7 +41,7 @@ test('closing the idempotency key of a route names its address', async () => {
 });
 
 describe('deleting an HTTPS edge', () => {
-  test('deletes its routes with their modules and references, however many, and tells of each', async () => {
+  test('deletes any number of routes with their modules and references, with an event for each', async () => {
     const edge = await newEdge();
     const backend_id = (await admin.post('/backends/http_response', {})).as(withId).id;
     const matches = Array.from({ length: 250 }, (_, n) => `/many-${n}`);
@@ -56,7 +56,7 @@ describe('deleting an HTTPS edge', () => {
     expect((await admin.delete(`/backends/http_response/${backend_id}`)).status).toBe(204);
   });
 
-  test('leaves nothing of a module that is put at the same moment', async () => {
+  test('leaves nothing of a module that is put at the same time', async () => {
     const edge = await newEdge();
     const { id } = await create(edge);
     const held = await heldTransaction(api.databaseUrl);

@@ -1,10 +1,10 @@
-/** Checks of texts take linear time, so that no text blocks the process. */
+/** Checks of strings take linear time, so that no string blocks the process. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 
-/** What a pattern may repeat. In a run of these, a careless pattern starts anew at every place. */
+/** Pieces that a pattern may repeat. In a long run of one, a careless pattern starts again at every position. */
 const PIECES = [' ', '\t', '\n', '=', '.', '-', '/', 'a.', '%2F', '*.', ':', '\u200b'];
 const LENGTH = 512 * 1024;
 const texts = PIECES.flatMap((piece) => {
@@ -12,7 +12,7 @@ const texts = PIECES.flatMap((piece) => {
   return [`a${run}b`, `ssh-rsa ${run}b`, `-----BEGIN CERTIFICATE-----${run}b`];
 });
 
-/** The schema and everything that it is made of, at any depth. */
+/** Collects the schema and all its parts, at any depth. */
 function collect(schema: unknown, into: Set<z.ZodType>): void {
   if (!(schema instanceof z.ZodType) || into.has(schema)) return;
   into.add(schema);
@@ -33,19 +33,19 @@ const bodies = [
   ...OPERATIONS.flatMap(({ method, path, body }) => (body ? [[`${method} ${path}`, [body]] as const] : [])),
 ];
 
-/** Whether it is taken or refused. A transformation by itself expects what the checks before it let through. */
+/** The result does not matter. Skips a bare transformation, which expects values that earlier checks let through. */
 const check = (schema: z.ZodType, text: string) => {
   if (!(schema instanceof z.ZodTransform)) schema.safeParse(schema instanceof z.ZodArray ? [text] : text);
 };
 
 // A quadratic check would take minutes and run into the timeout.
-test.each(bodies)('of %s', (_, schemas) => {
+test.each(bodies)('checks of %s take linear time', (_, schemas) => {
   for (const schema of news(schemas)) {
     for (const text of texts) check(schema, text);
   }
 });
 
-test('texts of all kinds were among them', () => {
+test('many schemas of strings were among those checked', () => {
   const ofTexts = [...checked].filter((schema) => schema instanceof z.ZodString);
   expect(ofTexts.length).toBeGreaterThan(50);
 });

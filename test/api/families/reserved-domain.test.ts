@@ -7,12 +7,12 @@ const { admin } = api;
 const PATH = '/reserved_domains';
 const create = async (domain: string) => (await admin.post(PATH, { domain })).as(reservedDomain.view);
 
-test('of two requests for a domain at once, one gets it', async () => {
+test('one of two concurrent requests for a domain gets it', async () => {
   const both = await Promise.all([1, 2].map(() => admin.post(PATH, { domain: 'race.example.org' })));
   expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);
 });
 
-test('CNAME targets follow from the domains of the service, and stay when those change', async () => {
+test('CNAME targets derive from the service domains, and stay when those change', async () => {
   const { id, cname_target } = await create('app.example.org');
   expect(cname_target).toBe(`${id.slice('rd_'.length)}.cname.tunnels.example`);
   expect((await create('a.b.other.example')).cname_target).toBeNull();
@@ -23,7 +23,7 @@ test('CNAME targets follow from the domains of the service, and stay when those 
   expect(changed.as(reservedDomain.view)).toMatchObject({ description: 'new', cname_target });
 });
 
-test('endpoint configurations are free again when the domain is gone', async () => {
+test('endpoint configurations can be deleted once the domain is gone', async () => {
   const { id } = JSON.parse((await admin.post('/endpoint_configurations', { type: 'https' })).text);
   const domain = await create('bound.example.org');
   const bound = await admin.patch(`${PATH}/${domain.id}`, { https_endpoint_configuration_id: id });

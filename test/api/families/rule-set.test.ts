@@ -16,7 +16,7 @@ const rulesOf = async (id: string) => (await admin.get(`/ip_policies/${id}/rules
 const allow = (cidr: string, more = {}) => ({ cidr, action: 'allow', ...more });
 
 describe('the rule set of an IP policy', () => {
-  test('of the largest size may be put as it is read', async () => {
+  test('of the largest size may be written back as it was read', async () => {
     const id = await newPolicy();
     const blocks = Array.from({ length: MAX_RULES_PER_POLICY }, (_, n) => allow(`10.${n >> 8}.${n & 255}.0/24`));
     expect((await put(id, blocks)).status).toBe(200);
@@ -25,7 +25,7 @@ describe('the rule set of an IP policy', () => {
     expect([again.status, again.text]).toEqual([200, text]);
   });
 
-  test('is not written at all when it is so already', async () => {
+  test('is not written if nothing would change', async () => {
     const id = await newPolicy();
     const set = [allow('10.0.0.0/8', { description: 'x' }), allow('192.0.2.1')];
     const first = await put(id, set);
@@ -37,7 +37,7 @@ describe('the rule set of an IP policy', () => {
     expect(await api.rows(state)).toEqual(before);
   });
 
-  test('leaves the idempotency keys of removed rules free', async () => {
+  test('frees the idempotency keys of removed rules', async () => {
     const id = await newPolicy();
     const body = { ip_policy_id: id, ...allow('10.0.0.0/8') };
     const headers = { 'idempotency-key': 'rule-of-the-set' };
@@ -48,7 +48,7 @@ describe('the rule set of an IP policy', () => {
     expect(second.headers['idempotency-replayed']).toBeUndefined();
   });
 
-  test('a body may repeat the id of the path, but no other', async () => {
+  test('may repeat the id of the path in its body, but no other id', async () => {
     const id = await newPolicy();
     const path = `/ip_policies/${id}/rules`;
     expect((await admin.put(path, { id, rules: [] })).status).toBe(200);
@@ -56,7 +56,7 @@ describe('the rule set of an IP policy', () => {
     expect((await admin.put(path)).error.details['/rules']).toBe('is required');
   });
 
-  test('two replacements at once end as one of the two, never as a mixture', async () => {
+  test('is one of two concurrent replacements, never a mixture', async () => {
     const id = await newPolicy();
     const held = await heldTransaction(api.databaseUrl);
     await held.query('select 1 from ip_policies where id = $1 for update', [id]);

@@ -1,4 +1,4 @@
-/** Private keys and client secrets are nowhere but sealed in their columns, whether or not a request succeeds. */
+/** Private keys and client secrets exist only sealed, in their columns, whether or not a request succeeds. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { makeCertificate } from '../../../dev/fixtures/x509.ts';
@@ -13,10 +13,10 @@ const GITHUB = { client_id: 'my-id', client_secret: 'hush-1c44-secret' };
 const SIGNING_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const TARGET = { webhook: { url: 'https://hooks.example.com/' } };
 
-test('no secret is in the database or in the log', async () => {
+test('no secret appears unsealed in the database or in the log', async () => {
   const keyring = createSecrets([{ id: 'k', bytes: Buffer.alloc(32, 1) }]);
   const opened: string[] = [];
-  // Private keys of SSH certificate authorities are known only when they are sealed.
+  // The service generates the keys of SSH certificate authorities, so the test sees them only as they are sealed.
   const secrets = {
     ...keyring,
     seal(secret: string, ...location: [Parameters<typeof keyring.seal>[1]]) {
@@ -59,7 +59,7 @@ test('no secret is in the database or in the log', async () => {
   }
 });
 
-test('a service without an encryption key stores none of them, and says what it lacks', async () => {
+test('a service without an encryption key stores no secrets, and names the missing setting', async () => {
   const { admin, rows } = await startTestApi({ secrets: createSecrets(undefined) });
   const { error } = await admin.post('/tls_certificates', CERTIFICATE);
   expect(error).toMatchObject({ error_code: 'UNAVAILABLE', msg: expect.stringMatching(/ENCRYPTION_KEY/) });

@@ -35,7 +35,7 @@ describe('users may reserve', () => {
 test.each([
   ['other.example', true],
   ['not a domain', false],
-])('what can be reserved is a domain: %s', (domain, expected) => {
+])('only a domain can be reserved: %s', (domain, expected) => {
   expect(isReservable(domain, SERVICES)).toBe(expected);
 });
 

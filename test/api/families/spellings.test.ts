@@ -1,4 +1,4 @@
-/** What was sent comes back as it was sent, but for what docs/normalisation.md lists. */
+/** Values come back as they were sent, except for the normalisation that docs/normalisation.md lists. */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -41,7 +41,7 @@ async function exchange(of: Owner, name: string, { sent, shown = sent, with: oth
   return { sent: fill(sent, known), got: field?.as ? withoutAddress(got) : got, expected: fill(shown, known) };
 }
 
-/** A Ref is the id that was sent, and an address. */
+/** Reduces a Ref, which has an address as well, to the id that was sent. */
 const withoutAddress = (shown: unknown): unknown =>
   Array.isArray(shown) ? shown.map(withoutAddress) : (ref.safeParse(shown).data?.id ?? shown);
 
@@ -111,7 +111,7 @@ describe('a value that is sent', () => {
   );
 });
 
-test('the table has no field that does not exist', () => {
+test('the table lists only fields that exist', () => {
   const keys = fields.map(({ key }) => key);
   const dead = FORMATS.flatMap(({ fields: listed }) => listed).filter(
     (each) => !keys.some((key) => key === each || (each.startsWith('*') && key.endsWith(each.slice(1)))),

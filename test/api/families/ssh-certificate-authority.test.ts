@@ -16,7 +16,7 @@ async function privateKeyOf(id: string): Promise<KeyObject> {
   return createPrivateKey(secrets.open(String(row?.private_key), location));
 }
 
-/** How many key pairs this process generates until `end`, and how many of them at once. */
+/** Counts the key pairs that this process generates until `end`: in all, and at most at once. */
 function countGenerating() {
   const running = new Set<number>();
   let [all, most] = [0, 0];
@@ -40,7 +40,7 @@ test.each([
   { private_key_type: 'ed25519' },
   { private_key_type: 'ecdsa', elliptic_curve: 'nistp384' },
   { private_key_type: 'rsa' },
-])('the sealed private key of %o is that of the public key', async (asked) => {
+])('the sealed private key of %o matches the public key', async (asked) => {
   const { id, public_key } = (await api.admin.post(path, asked)).as(sshCertificateAuthority.view);
   const key = await privateKeyOf(id);
   expect(sshPublicOf(key).blob.toString('base64')).toBe(public_key.split(' ')[1]);
@@ -57,7 +57,7 @@ test('a replay generates no key', async () => {
   expect(generating.end().all).toBe(0);
 });
 
-test('other requests of an API key are served while it generates RSA keys, one after the other', async () => {
+test('RSA keys for one API key are generated one at a time, while its other requests are served', async () => {
   // In a pool this small, each key may use two connections at a time.
   const { admin } = await startTestApi({ secrets, poolSize: 4 });
   const generating = countGenerating();

@@ -1,4 +1,4 @@
-/** The private key of a TLS certificate; test/api/certificates has which chains and keys are accepted. */
+/** The private key of a TLS certificate; test/api/certificates tests which chains and keys are accepted. */
 import { createPrivateKey } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../../dev/fixtures/x509.ts';
@@ -16,14 +16,14 @@ const other = await makeCertificate({ algorithm: 'ecdsa' });
 const sent = { certificate_pem: made.pem, private_key_pem: made.keyPem };
 const create = async () => (await admin.post(path, sent)).as(tlsCertificate.view).id;
 
-test('the key is sealed for the row and column that it is in', async () => {
+test('the key is sealed for its row and column', async () => {
   const id = await create();
   const [row] = await api.rows('select private_key from tls_certificates where id = $1', [id]);
   const opened = secrets.open(String(row?.private_key), { table: tlsCertificate.table, id, field: 'private_key' });
   expect(createPrivateKey(opened).equals(createPrivateKey(made.keyPem))).toBe(true);
 });
 
-test('an update may repeat the key, in any form, but not name another', async () => {
+test('an update may repeat the key, in any form, but not replace it', async () => {
   const id = await create();
   const sec1 = createPrivateKey(made.keyPem).export({ type: 'sec1', format: 'pem' }).toString();
   for (const private_key_pem of [made.keyPem, `${made.keyPem}\n`, sec1]) {

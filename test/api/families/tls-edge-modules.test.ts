@@ -8,7 +8,7 @@ const { admin } = api;
 const withId = z.looseObject({ id: z.string(), uri: z.string() });
 const make = async (path: string, body: object = {}) => (await admin.post(path, body)).as(withId).id;
 
-test('the events of an edge tell which modules it has', async () => {
+test('the events of an edge show which modules it has', async () => {
   const id = await make('/edges/tls');
   await admin.put(`/edges/tls/${id}/ip_restriction`, { ip_policy_ids: [await make('/ip_policies')] });
   await admin.put(`/edges/tls/${id}/backend`, { backend_id: await make('/backends/http_response') });
@@ -18,7 +18,7 @@ test('the events of an edge tell which modules it has', async () => {
   expect(events).toMatchObject(modules.map((each) => ({ payload: { modules: each } })));
 });
 
-test('a problem inside a list of Refs is named where it was sent', async () => {
+test('a problem inside a list of Refs is reported at the place where it was sent', async () => {
   const [edge, policy] = [await make('/edges/tls'), await make('/ip_policies')];
   const put = async (body: object) => (await admin.put(`/edges/tls/${edge}/ip_restriction`, body)).error.details;
   const refs = [policy, 'nonsense'].map((id) => ({ id, uri: '/' }));

@@ -21,7 +21,7 @@ test('one admin remains when two demote each other at the same moment', async ()
 test.each([
   [5, 5],
   [8, 6],
-])('of the %i credentials of a bot, the error on its deletion has %i entries', async (count, named) => {
+])('the error on deleting a bot with %i credentials has %i entries', async (count, named) => {
   const fresh = await startTestApi();
   const bot = await fresh.newBot();
   for (let n = 0; n < count; n++) await fresh.admin.post('/credentials', { owner_id: bot.id });

@@ -1,11 +1,11 @@
-/** The API as its users run it: a process of its own, on a port that it keeps, which can be killed and started again. */
+/** The API as its users run it: a process of its own, which can be killed and restarted on the same port. */
 import { rm } from 'node:fs/promises';
 import type { Child } from '../../../dev/processes/child-process.ts';
 import { startProgram, untilAnswering } from '../../../dev/processes/program.ts';
 import { type Client, createClient } from '../../../src/client/client.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
 
-/** What `uri` members start with, whichever process answers. */
+/** The start of every `uri` member, whichever process responds. */
 export const BASE_URL = 'https://tunnels.test';
 
 export interface ProcessSettings {
@@ -17,7 +17,7 @@ export interface ProcessSettings {
   readonly apiKey: string;
   /** More environment variables; they win over ours. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Most files and sockets that it may have open. */
+  /** Limit on its open files and sockets. */
   readonly descriptors?: number;
 }
 
@@ -52,7 +52,7 @@ export class ApiProcess {
   private constructor(settings: ProcessSettings, port: number) {
     this.#settings = settings;
     this.#port = port;
-    // It never gives up before the server does: a call that hangs would show as one without an answer.
+    // The server times out first: only a call that hangs reaches this timeout.
     const calls = { retries: 0, timeoutMs: 60_000, connections: 32 };
     this.client = createClient({ baseUrl: this.url, apiKey: settings.apiKey, ...calls });
   }
@@ -73,12 +73,12 @@ export class ApiProcess {
     return this.#child.pid;
   }
 
-  /** From its first answer until it is killed. */
+  /** True from when it is ready until it is killed. */
   get isServing(): boolean {
     return this.#isServing;
   }
 
-  /** How often it has been killed: whoever sees the same number before and after a call was answered by one process. */
+  /** How often it has been killed. If this is the same before and after a call, one process handled the call. */
   get kills(): number {
     return this.#kills;
   }
@@ -91,14 +91,14 @@ export class ApiProcess {
     this.#isServing = true;
   }
 
-  /** SIGKILL; returns when it has ended. */
+  /** Sends SIGKILL; returns when the process has exited. */
   async kill(): Promise<void> {
     this.#kills++;
     this.#isServing = false;
     await this.#child?.stop({ signal: 'SIGKILL' });
   }
 
-  /** SIGSTOP: it keeps its connections, and does nothing. */
+  /** Sends SIGSTOP: the process keeps its connections but does nothing. */
   pause(): void {
     this.#child?.kill('SIGSTOP');
   }

@@ -1,4 +1,4 @@
-/** Stories of what consists of parts: rule sets, edges with routes and modules. */
+/** Stories about composite resources: rule sets, and edges with routes and modules. */
 import type { Story } from './load.ts';
 import { Possible } from './possible.ts';
 import { type Thing, under } from './writer.ts';
@@ -35,7 +35,7 @@ export const replacesRules: Story = async (writer, mark) => {
 
 const ruleText = ({ cidr, action }: Readonly<Record<string, unknown>>) => `${action} ${cidr}`;
 
-/** An edge with what hangs on it, which goes with it. */
+/** Builds an edge with routes and modules; deleting the edge deletes these as well. */
 export const buildsEdge: Story = async (writer, mark) => {
   interface State {
     readonly edge: readonly Thing[];
@@ -73,7 +73,7 @@ export const buildsEdge: Story = async (writer, mark) => {
   tree.write(() => ({ edge: [], routes: [] }), deleted.kind !== 'unknown');
 };
 
-/** References to what may be deleted meanwhile. */
+/** References a policy, and then deletes the policy. */
 export const restrictsTlsEdge: Story = async (writer, mark) => {
   interface State extends Thing {
     readonly modules: readonly string[];

@@ -1,4 +1,4 @@
-/** What is broken in the middle: one operation of every shape that a transaction of the API has. */
+/** The operations to interrupt: one for each shape of transaction in the API. */
 import { expect } from 'vitest';
 import type { z } from 'zod';
 import { authentication, credential } from '../../../src/resources/credential.ts';
@@ -17,7 +17,7 @@ const COMMIT = /^commit$/;
 
 type Count = { readonly table: string; readonly mark: string };
 
-/** Marked in their metadata. */
+/** Counts the rows whose metadata is the mark. */
 async function count(api: TestApi, { table, mark }: Count): Promise<number> {
   const [row] = await api.rows(`select count(*) as n from ${table} where metadata = $1`, [mark]);
   return Number(row?.n);
@@ -27,7 +27,7 @@ async function made<T extends z.ZodType>(api: TestApi, path: string, body: unkno
   return (await api.admin.post(path, body)).as(schema);
 }
 
-/** A create under an idempotency key: the second answer is the first one's, and there is one resource. */
+/** A create with an idempotency key: the retry is a replay if the first took effect, and there is one resource. */
 function keyedCreate(
   api: TestApi,
   path: string,
@@ -90,7 +90,7 @@ export const operations: readonly Operation[] = [
       }),
   },
   {
-    name: 'a create inside of another resource, with a reference',
+    name: 'a create inside another resource, with a reference',
     commit: COMMIT,
     async prepare(api, run) {
       const { edge, backend } = await edgeWithRoutes(api, run);
@@ -100,7 +100,7 @@ export const operations: readonly Operation[] = [
     },
   },
   {
-    name: 'the addition of a source',
+    name: 'adding a source',
     commit: COMMIT,
     async prepare(api, run) {
       const { id } = await made(api, '/event_subscriptions', {}, eventSubscription.view);
@@ -125,7 +125,7 @@ export const operations: readonly Operation[] = [
       return {
         request: { method: 'PATCH', path, body: { hostports: [`${name}:8443`], description: 'b' } },
         async repeated(reply) {
-          // However often it was asked for, it is one change.
+          // However often it is requested, it counts as one change.
           expect(reply.headers.etag).toBe('"2"');
           expect(reply.as(httpsEdge.view)).toMatchObject({ hostports: [`${name}:8443`], description: 'b' });
         },
@@ -143,7 +143,7 @@ export const operations: readonly Operation[] = [
       });
       expect((await api.admin.put(path, rules('+10.0.0.0/8', '+192.0.2.0/24', '-2001:db8::/32'))).status).toBe(200);
       return {
-        // One stays, one changes, one goes, one comes.
+        // One rule stays, one changes, one is removed, one is added.
         request: { method: 'PUT', path, body: rules('+10.0.0.0/8', '-192.0.2.0/24', '+198.51.100.0/24') },
         async repeated(reply) {
           expect(reply.headers.etag).toBe('"3"');
@@ -213,7 +213,7 @@ export const operations: readonly Operation[] = [
     },
   },
   {
-    name: 'the closing of an idempotency scope',
+    name: 'closing an idempotency scope',
     commit: /^scope\.close$/,
     async prepare(api, run) {
       const scope = `closed-${run}`;

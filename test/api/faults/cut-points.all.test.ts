@@ -1,4 +1,4 @@
-/** Twice per statement; in the deep tier (cut-points.deep.test.ts) at every message. */
+/** Cuts twice per statement; in the deep tier (cut-points.deep.test.ts), at every message. */
 import { describe, expect, test } from 'vitest';
 import { isDeep } from '../../tier.ts';
 import { operations } from './cut-operations.ts';
@@ -7,7 +7,7 @@ import { brokenInvariants } from './invariants.ts';
 
 const bench = await openBench();
 
-describe('a connection to the database that breaks in the middle is 503, leaves all or nothing, and a repetition settles it:', () => {
+describe('a broken database connection gives a 503, leaves all or none of the change, and a retry settles it:', () => {
   test.for(operations)('$name', async (operation, { annotate }) => {
     const points = await cutEverywhere(bench, operation, isDeep ? EVERYWHERE : PER_STATEMENT);
     expect(points).toBeGreaterThan(3);

@@ -1,2 +1,2 @@
-/** At every message. */
+/** Cuts at every message. */
 import './cut-points.all.test.ts';

@@ -1,6 +1,6 @@
 /**
- * Breaks the connection to Postgres at points inside one operation, one point per run, and looks at what is left: all of
- * it or nothing, according to whether the commit had arrived.
+ * Breaks the connection to Postgres during one operation, at one point per run, and checks what is stored: the whole
+ * change if the commit had arrived, and otherwise nothing.
  */
 import { expect } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
@@ -18,22 +18,22 @@ export interface Request {
 
 export interface Operation {
   readonly name: string;
-  /** The statement whose end makes the change: COMMIT, or a write that is a transaction of its own. */
+  /** The statement that commits the change: COMMIT, or a write that is a transaction of its own. */
   readonly commit: RegExp;
-  /** Makes what the request is about, other than anything of an earlier run. */
+  /** Creates what the request needs, distinct from that of earlier runs. */
   prepare(api: TestApi, run: number): Promise<Prepared>;
 }
 
 export interface Prepared {
   readonly request: Request;
-  /** Holds the second answer against what happened: the same request again, whose first answer was lost. */
+  /** Checks the response to a retry of the request, given whether the first attempt took effect. */
   repeated(reply: Reply, hadEffect: boolean): Promise<void>;
 }
 
 export interface Bench {
-  /** Straight to the database. */
+  /** Connects straight to the database. */
   readonly direct: TestApi;
-  /** Another process as far as the database can tell, with a single connection that goes through the proxy. */
+  /** To the database a second process, with a single connection that goes through the proxy. */
   readonly cut: TestApi;
   readonly proxy: WireProxy;
   runs: number;
@@ -48,13 +48,13 @@ export async function openBench(): Promise<Bench> {
   return { direct, cut, proxy, runs: 0 };
 }
 
-/** Where an operation may be broken: before each message that the API sends, and before each that it gets. */
+/** Chooses the messages, sent or received by the API, before which the connection is cut. */
 export type Choice = (message: Message, index: number, all: readonly Message[]) => boolean;
 
 /** Every message. */
 export const EVERYWHERE: Choice = () => true;
 
-/** Twice per statement: when it is whole but for its last message, and when all of its answer is lost. */
+/** Twice per statement: before its last message is sent, and before any of the response arrives. */
 export const PER_STATEMENT: Choice = ({ sender, type }, index, all) =>
   sender === 'client' ? type === 'Q' || type === 'S' : all[index - 1]?.sender === 'client';
 
@@ -117,14 +117,14 @@ export function unavailable(reply: Reply): void {
   expect(reply.headers['retry-after']).toBe('1');
 }
 
-/** A connection that has prepared nothing yet, so that every run sends the same messages. */
+/** Opens a connection without prepared statements, so that every run sends the same messages. */
 async function freshConnection({ cut, proxy }: Bench): Promise<void> {
   proxy.cutAll();
-  await waitFor('the pool to notice', () => cut.db.usage().total === 0, { intervalMs: 2 });
+  await waitFor('the pool to drop its connections', () => cut.db.usage().total === 0, { intervalMs: 2 });
   expect((await cut.anonymous.get('/readyz')).status).toBe(200);
 }
 
-/** Differs when anything in any table does. */
+/** A hash of all rows of all tables. */
 async function fingerprint(api: TestApi): Promise<string> {
   const tables = await api.rows("select tablename from pg_tables where schemaname = 'public'");
   const each = tables.map(({ tablename: name }) => `select '${name}' as name, t::text as line from ${name} t`);

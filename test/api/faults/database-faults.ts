@@ -1,4 +1,4 @@
-/** What happens to the database, or to a process, while writers go on; each ends with all of it serving again. */
+/** Faults of the database or of a process under load. Each ends when everything is serving again. */
 import pg from 'pg';
 import type { Random } from '../../../dev/fixtures/random.ts';
 import { waitFor } from '../../../dev/processes/wait.ts';
@@ -8,7 +8,7 @@ import type { LoadStage } from './load-stage.ts';
 
 export type LoadFault = (stage: LoadStage, random: Random) => Promise<void>;
 
-/** Acknowledged by every process before the next fault: it serves again, without a restart. */
+/** Calls that each process acknowledges before the next fault, which shows that it has recovered. */
 const SERVING = 15;
 
 const recovered = ({ load }: { load: Load }) => load.progress(SERVING);
@@ -19,10 +19,10 @@ const TERMINATE = `
 
 const IDLE = `select 1 from pg_stat_activity where datname = $1 and state like 'idle in transaction%'`;
 
-/** A session of a superuser that is none of the service's. */
+/** Acts in a session of a superuser outside the service. */
 async function withAdmin(stage: LoadStage, act: (admin: pg.Client) => Promise<unknown>): Promise<void> {
   const admin = new pg.Client({ connectionString: stage.databaseUrl });
-  // When the test fails, the server may go first.
+  // When the test fails, the server may stop before this client.
   admin.on('error', () => {});
   await admin.connect();
   try {
@@ -34,7 +34,7 @@ async function withAdmin(stage: LoadStage, act: (admin: pg.Client) => Promise<un
 
 const MOST_STARTS = 5;
 
-/** As whoever supervises a process does: a start that the database keeps waiting too long ends, and is repeated. */
+/** Restarts a process as a supervisor would: a start that fails because of the database is repeated. */
 async function startAgain(api: ApiProcess): Promise<void> {
   for (let starts = 1; ; starts++) {
     try {
@@ -74,7 +74,7 @@ export const faults = {
     await recovered(stage);
   },
   async 'every connection of the pools waits for a lock'(stage) {
-    // The first one stops transactions in their middle, the second one requests at their beginning.
+    // Locking `events` stops transactions midway; locking `api_keys` stops requests at their start.
     for (const table of ['events', 'api_keys']) {
       await withAdmin(stage, async (admin) => {
         await admin.query('begin');
@@ -87,7 +87,7 @@ export const faults = {
   },
   async 'the network is silent'(stage) {
     stage.proxy.freeze();
-    // Behind it is one process only; the other one is to go on.
+    // Only one process is behind the proxy; the other must go on.
     await stage.untilRefusedBehindProxy();
     stage.proxy.thaw();
     await recovered(stage);

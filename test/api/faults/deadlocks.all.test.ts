@@ -1,4 +1,4 @@
-/** Many writes at once that take the same locks in different orders: each waits its turn, and no two wait for each other. */
+/** Concurrent writes that need the same locks, in different orders: each waits its turn, without a deadlock. */
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { eventTypes } from '../../../src/resources/definition/resource.ts';
@@ -18,15 +18,15 @@ afterEach(async () => expect(await deadlocks(api, POOL)).toBe(0));
 
 interface Row {
   readonly name: string;
-  /** Makes what the requests are about. Returns the nth of them. */
+  /** Creates what the requests need. Returns a function that sends the nth request. */
   readonly prepare: () => Promise<(n: number) => Promise<Reply>>;
-  /** What may be answered. */
+  /** The statuses that responses may have. */
   readonly statuses: readonly number[];
 }
 
 const rows: readonly Row[] = [
   {
-    name: 'hostports change hands between edges of both kinds',
+    name: 'hostports move between edges of both kinds',
     statuses: [200, 409],
     async prepare() {
       await make('/reserved_domains', { domain: 'app.example.com' });
@@ -41,7 +41,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: 'hostports are taken and freed while edges come and go',
+    name: 'hostports are taken and freed while edges are created and deleted',
     statuses: [204, 409],
     async prepare() {
       await make('/reserved_domains', { domain: 'gone.example.com' });
@@ -57,7 +57,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: 'references to several resources are set while those change',
+    name: 'references to several resources are set while their targets change',
     statuses: [200],
     async prepare() {
       const target = { webhook: { url: 'https://example.com/hook' } };
@@ -71,7 +71,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: 'references in two fields are set and dropped while their targets change and go',
+    name: 'references in two fields are set and cleared while their targets are changed and deleted',
     statuses: [200, 204, 400, 404, 409],
     async prepare() {
       const [http, https] = await times(2, (n) => make('/endpoint_configurations', { type: n ? 'https' : 'http' }));
@@ -87,7 +87,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: 'rules come, change and go while the whole set is replaced',
+    name: 'rules are created and deleted while the whole set is replaced',
     statuses: [200, 204, 404],
     async prepare() {
       const policy = await make('/ip_policies');
@@ -101,7 +101,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: 'sources come and go, with and without a key, while their subscription changes',
+    name: 'sources are added, with and without a key, and removed while their subscription changes',
     statuses: [200, 201, 204, 404, 409],
     async prepare() {
       const path = `/event_subscriptions/${await make('/event_subscriptions')}`;
@@ -115,7 +115,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: 'modules change while edges go',
+    name: 'modules change while edges are deleted',
     statuses: [200, 204, 404],
     async prepare() {
       const policies = await times(4, () => make('/ip_policies'));
@@ -129,14 +129,14 @@ const rows: readonly Row[] = [
   },
 ];
 
-test.for(rows)('$name', async ({ prepare, statuses }) => {
+test.for(rows)('no deadlock occurs when $name', async ({ prepare, statuses }) => {
   const replies = await times(160, await prepare());
   const seen = new Set(replies.map(({ status }) => status));
   expect([...seen].filter((status) => !statuses.includes(status))).toEqual([]);
   expect(seen.has(200) || seen.has(204)).toBe(true);
 });
 
-test('a change of a rule takes it after its policy, as the replacement of all rules does', async () => {
+test('a PATCH of a rule locks the policy before the rule, as a replacement of all rules does', async () => {
   const policy = await make('/ip_policies');
   const rule = await make('/ip_policy_rules', { ip_policy_id: policy, cidr: '192.0.2.0/24', action: 'deny' });
   const other = await heldTransaction(api.databaseUrl);

@@ -8,7 +8,7 @@ import { DATABASE, expectNothingLostOrDoubled, startLoad, startProcess, WRITERS 
 import { promote, replicateSynchronously, startStandby } from './standby.ts';
 import { WireProxy } from './wire-proxy.ts';
 
-test(`${WRITERS} writers on two processes lose no acknowledged write when a standby takes over, and need no restart`, {
+test(`${WRITERS} writers on two processes lose no acknowledged write when a standby takes over, without a restart`, {
   timeout: 240_000,
 }, async ({ annotate }) => {
   const primary = await startPostgres();

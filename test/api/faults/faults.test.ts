@@ -11,7 +11,7 @@ import { deadlocks, emptyDatabase, heldTransaction, startTestApi, untilWaiting }
 import { unavailable } from './cut-points.ts';
 import { WireProxy } from './wire-proxy.ts';
 
-describe('while the database is gone', async () => {
+describe('while the database is down', async () => {
   const server = await startPostgres();
   atEnd(() => server.stop());
   const databaseUrl = await createDatabase(server.url, 'faults');
@@ -19,7 +19,7 @@ describe('while the database is gone', async () => {
   const api = await startTestApi({ databaseUrl, connectTimeoutMs: 2_000 });
   const { admin } = api;
 
-  test('every operation answers 503 in the usual shape, and works again when it is back', async () => {
+  test('every operation returns 503 in the usual shape, and works again once the database is back', async () => {
     const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
     await server.crash();
     for (const call of [
@@ -45,13 +45,13 @@ describe('while the database is gone', async () => {
   });
 });
 
-describe('while the database is silent', async () => {
+describe('while the database does not respond', async () => {
   const databaseUrl = await emptyDatabase();
   const proxy = await WireProxy.start(databaseUrl);
   atEnd(() => proxy.close());
   const api = await startTestApi({ databaseUrl: proxy.url, poolSize: 3, statementTimeoutMs: 100 });
 
-  test('a transaction is given up after one wait, not after another one for its end', async () => {
+  test('a transaction fails after one timeout, without a second one for its rollback', async () => {
     const begun = Promise.withResolvers<void>();
     const frozen = Promise.withResolvers<void>();
     const select = { text: 'select 1', values: [] };
@@ -64,7 +64,7 @@ describe('while the database is silent', async () => {
     await begun.promise;
     proxy.freeze();
     frozen.resolve();
-    // One wait after the other, on other connections.
+    // Counts timeouts that follow each other on other connections, as a clock.
     const waits: unknown[] = [];
     let isOver = false;
     const waiting = (async () => {
@@ -79,7 +79,7 @@ describe('while the database is silent', async () => {
   });
 });
 
-describe('with the database there', async () => {
+describe('while the database is up', async () => {
   const api = await startTestApi({ poolSize: 2, statementTimeoutMs: 2_500 });
   const { admin } = api;
 
@@ -90,7 +90,7 @@ describe('with the database there', async () => {
     return { id, held, change: admin.patch(`/ip_policies/${id}`, { description: 'b' }) };
   }
 
-  test('a connection cut in the middle of a transaction is 503, and nothing of it stays', async () => {
+  test('a connection that is cut during a transaction gives a 503, and the change is rolled back', async () => {
     const { id, held, change } = await blockedChange();
     await untilWaiting(api, 1);
     await held.query(`select pg_terminate_backend(pid) from pg_stat_activity
@@ -100,13 +100,13 @@ describe('with the database there', async () => {
     expect((await admin.get(`/ip_policies/${id}`)).as(ipPolicy.view).description).toBe('a');
   });
 
-  test('a statement that takes too long is 503', async () => {
+  test('a statement that takes too long gives a 503', async () => {
     const { held, change } = await blockedChange();
     unavailable(await change);
     await held.rollback();
   });
 
-  test('but without its schema the API is not ready', async () => {
+  test('the API does not start without its schema', async () => {
     const databaseUrl = await createTestDatabase();
     await migrate(databaseUrl, []);
     await expect(startTestApi({ databaseUrl })).rejects.toThrow(/does not exist/);
@@ -125,7 +125,7 @@ describe('with a lock held elsewhere', async () => {
     for (const held of [first, second])
       await held.query('select 1 from ip_policy_rules where id = $1 for share', [rule.id]);
     const change = admin.patch(`/ip_policy_rules/${rule.id}`, { action: 'deny' });
-    // It waits for one after the other, and looks for deadlocks once in each wait: the second begins in the middle of one.
+    // The PATCH waits for each holder in turn, with one deadlock check per wait. Close the cycle before the second.
     await untilWaiting(api, 1);
     await second.query("set local deadlock_timeout = '1min'");
     const other = second.query('update ip_policies set description = $2 where id = $1', [policy.id, 'held']);
@@ -134,7 +134,7 @@ describe('with a lock held elsewhere', async () => {
     await other;
     await second.commit();
     expect((await change).as(ipPolicyRule.view).action).toBe('deny');
-    // More than one where the other session is slow to wake up.
+    // There may be several if the other session is slow to wake up.
     expect(await deadlocks(api, 2)).toBeGreaterThan(0);
   });
 });

@@ -1,4 +1,4 @@
-/** What is true of every database of the API at rest, whatever has happened to it. */
+/** Invariants of every database of the API at rest, whatever has happened to it. */
 import { z } from 'zod';
 import { idsOf } from '../../../src/resources/definition/reference.ts';
 import { eventTypes, type Fields, type Resource } from '../../../src/resources/definition/resource.ts';
@@ -29,7 +29,7 @@ const row = z.looseObject({ id: z.string(), revision: z.number() });
 type Row = z.output<typeof row>;
 type Tables = ReadonlyMap<string, readonly Row[]>;
 
-/** Says what is broken, one line each. */
+/** Describes each violation in one line. */
 export async function brokenInvariants(query: Query): Promise<string[]> {
   const tables = new Map<string, Row[]>();
   for (const { table } of FAMILIES) tables.set(table, z.array(row).parse(await query(`select * from ${table}`)));
@@ -47,7 +47,7 @@ const textsOf = (value: unknown) => z.array(z.string()).parse(value);
 
 const counted = z.object({ id: z.string(), created: z.number(), updated: z.number(), deleted: z.number() });
 
-/** Rules that change together are told of by the event of their policy. */
+/** When rules change together, the event of their policy reports them. */
 const EVENTS = `
   with told as (
     select resource_id as id, type from events
@@ -59,12 +59,12 @@ const EVENTS = `
          count(*) filter (where type = $2) as updated, count(*) filter (where type = $3) as deleted
     from told where type in ($1, $2, $3) group by 1`;
 
-/** A change of a single rule is one revision of its policy. */
+/** Each change of a single rule adds one revision to its policy. */
 const RULE_CHANGES = `
   select payload->'ip_policy'->>'id' as id, count(*) as changes
     from events where type in ($1, $2, $3) group by 1`;
 
-/** A change has exactly one event: what exists was created once, and was updated as often as its revision says. */
+/** Every change has exactly one event: a resource was created once, and updated as often as its revision says. */
 async function changesWithoutEvents(query: Query, tables: Tables): Promise<string[]> {
   const typesOf = ({ name }: Pick<Resource, 'name'>) => Object.values(eventTypes(name));
   const ruleChanges = new Map(
@@ -88,7 +88,7 @@ async function changesWithoutEvents(query: Query, tables: Tables): Promise<strin
   return wrong;
 }
 
-/** The table of references says what rows and modules say; targets are there, unless they may go while referred to. */
+/** The reference table matches rows and modules; targets exist, unless they may be deleted while referenced. */
 async function wrongReferences(query: Query, tables: Tables): Promise<string[]> {
   const expected = new Set<string>();
   const targets = new Set<string>();
@@ -158,7 +158,7 @@ async function wrongHostports(query: Query, tables: Tables): Promise<string[]> {
   );
 }
 
-/** A record that is open has its answer, and the resource of that answer exists. */
+/** An open idempotency key has the status of its response, and the resource of that response exists. */
 async function wrongKeys(query: Query, tables: Tables): Promise<string[]> {
   const ids = new Set([...tables.values()].flat().map(({ id }) => id));
   const open = await query('select digest, resource_id, status from idempotency_keys where closed_at is null');

@@ -1,4 +1,4 @@
-/** Two API processes on one database of a Postgres of its own, one of them through a proxy. */
+/** Two API processes on one database, in a Postgres of its own. One of them connects through a proxy. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const API_KEY = 'tnl_ak_of_the_writers_0123456789012345';
 export const DATABASE = 'under_load';
 export const WRITERS = 20;
 
-/** Short waits, that a fault need not last long; fewer connections than writers. */
+/** Short timeouts, so that faults can be brief; fewer connections than writers. */
 const SETTINGS = {
   DATABASE_POOL_SIZE: '6',
   DATABASE_CONNECT_TIMEOUT: '1s',
@@ -45,7 +45,7 @@ export async function startProcess(name: string, databaseUrl: string): Promise<A
   return api;
 }
 
-/** Starts it all, and the writers. */
+/** Starts Postgres, the proxy, both processes and the writers. */
 export async function openLoadStage(seed: number): Promise<LoadStage> {
   const postgres = await startPostgres();
   atEnd(() => postgres.stop());
@@ -66,7 +66,7 @@ export function startLoad(processes: readonly ApiProcess[], seed: number): Load 
   return load;
 }
 
-/** Ends the writing and holds what is there against what they know. */
+/** Stops the writers and compares what is stored and served with what they have recorded. */
 export async function expectNothingLostOrDoubled({
   load,
   processes,
@@ -95,7 +95,7 @@ export async function expectNothingLostOrDoubled({
   }
 }
 
-/** Counters as numbers. */
+/** Parses int8, the type of counters, as a number. */
 function getTypeParser(oid: number) {
   return oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid);
 }

@@ -1,4 +1,4 @@
-/** Writers on two API processes, and what they were answered. */
+/** Writers on two API processes, and the outcomes of their calls. */
 
 import { randomFrom } from '../../../dev/fixtures/random.ts';
 import { waitFor } from '../../../dev/processes/wait.ts';
@@ -11,12 +11,12 @@ import { Writer } from './writer.ts';
 
 export type Outcome<T> =
   | { readonly kind: 'done'; readonly value: T }
-  /** 4xx: certainly without effect. */
+  /** 4xx: the call certainly had no effect. */
   | { readonly kind: 'refused'; readonly error: ApiError }
-  /** 503, or the process was killed: it may have had its effect. */
+  /** 503, or the process was killed: the call may have taken effect. */
   | { readonly kind: 'unknown' };
 
-/** @param mark names what this telling of the story makes; fit for a host name. */
+/** @param mark names what this run of the story creates; valid as a part of a host name. */
 export type Story = (writer: Writer, mark: string) => Promise<void>;
 
 export type Send<T> = (client: Client) => Promise<T>;
@@ -38,9 +38,9 @@ const NONE: Counts = { acknowledged: 0, unavailable: 0, withoutAnswer: 0, refuse
 
 export class Load {
   readonly tracked: Tracked[] = [];
-  /** Tokens whose credential certainly exists. */
+  /** Tokens of credentials that certainly exist, by id of the credential. */
   readonly tokens = new Map<string, string>();
-  /** What nobody may be answered, ever. */
+  /** Outcomes that must never occur. */
   readonly violations: string[] = [];
   readonly #counts = new Map<ApiProcess, Counts>();
   readonly #processes: readonly ApiProcess[];
@@ -52,7 +52,7 @@ export class Load {
     for (const api of processes) this.#counts.set(api, { ...NONE });
   }
 
-  /** Starts `count` writers, of each story in turn. */
+  /** Starts `count` writers, and assigns the stories to them in turn. */
   start(stories: readonly Story[], count: number, seed: number): void {
     const writers = Array.from({ length: count }, (_, index) => new Writer(this, index, randomFrom(seed + index)));
     this.#running = Promise.all(
@@ -66,7 +66,7 @@ export class Load {
     );
   }
 
-  /** Lets every writer come to the end of its story. */
+  /** Stops the writers; each finishes its story first. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#running;
@@ -82,12 +82,12 @@ export class Load {
     };
   }
 
-  /** Waits until every process that serves has acknowledged `count` more. */
+  /** Waits until every process that is serving has acknowledged `count` more calls. */
   progress(count: number): Promise<unknown> {
     return this.#more('acknowledged', count);
   }
 
-  /** Waits until every one of these processes that serves has answered 503 `count` more times. */
+  /** Waits until each of these processes that is serving has returned 503 `count` more times. */
   refusals(count: number, processes = this.#processes): Promise<unknown> {
     return this.#more('unavailable', count, processes);
   }

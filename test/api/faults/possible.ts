@@ -1,4 +1,4 @@
-/** What one thing may be like by now: one state while every answer has arrived, more after an answer was lost. */
+/** The states that a thing may be in: one while every response arrives, several after a response was lost. */
 import { isDeepStrictEqual } from 'node:util';
 
 export class Possible<S> {
@@ -8,20 +8,20 @@ export class Possible<S> {
     this.#states = [initial];
   }
 
-  /** A write that made it `next` of what it was. Without an answer it may also be what it was. */
+  /** Records a write that turns each state into its `next`. Without a response, the old states stay possible. */
   write(next: (state: S) => S, isAcknowledged: boolean): void {
     const after = this.#states.map(next);
     this.#keep(isAcknowledged ? after : [...this.#states, ...after]);
   }
 
-  /** Something was seen: only these states remain. Returns whether any does. */
+  /** Keeps only the states that fit an observation. If none does, keeps all and returns false. */
   saw(isSeen: (state: S) => boolean): boolean {
     const left = this.#states.filter(isSeen);
     if (left.length > 0) this.#states = left;
     return left.length > 0;
   }
 
-  /** Members that a state does not name may be anything. */
+  /** Whether a possible state fits. Members that the state does not name may have any value. */
   includes(actual: unknown): boolean {
     return this.#states.some((state) => fits(actual, state));
   }

@@ -1,6 +1,6 @@
 /**
- * A streaming standby. The embedded binaries have no pg_basebackup, so this makes the copy as its manual describes it
- * (PostgreSQL, "Making a Base Backup Using the Low Level API"), over the file system.
+ * A streaming standby. The embedded binaries have no pg_basebackup, so this copies the files as the PostgreSQL manual
+ * describes ("Making a Base Backup Using the Low Level API").
  */
 import { appendFile, chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

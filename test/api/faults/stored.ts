@@ -1,4 +1,4 @@
-/** What is in the database when a load is over, and whether the API serves it. */
+/** What the database holds after a load, and whether the API serves it. */
 import { z } from 'zod';
 import type { Client } from '../../../src/client/client.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
@@ -22,7 +22,7 @@ export class Stored {
     return new Stored(tables);
   }
 
-  /** The resources whose metadata is this mark, which their writer has given them. */
+  /** The resources whose writer has set this mark as their metadata. */
   marked(table: string, mark: string): Row[] {
     return this.rows(table).filter(({ metadata }) => metadata === mark);
   }
@@ -43,14 +43,14 @@ const listed = (client: Client) => ({
   tls_edges: client.tlsEdges,
 });
 
-/** What the event of a policy says of a rule. */
+/** The members of a rule that an event of its policy has. */
 const RULE = `jsonb_build_object('id', view->'id', 'cidr', view->'cidr', 'action', view->'action')`;
 const TOLD = `
   select payload::text as payload from events
   union all select ${RULE}::text from events, jsonb_path_query(payload, '$.rule_changes.*.rules[*]') view
   union all select ${RULE}::text from events, jsonb_path_query(payload, '$ ? (exists(@.cidr))') view`;
 
-/** Every resource is listed, and looks as the event of one of its changes has said. Returns what is not so. */
+/** Checks that every resource is listed, and equals the payload of an event. Returns the violations. */
 export async function wronglyServed(client: Client, stored: Stored, query: Query): Promise<string[]> {
   const wrong: string[] = [];
   const payloads = new Set((await query(TOLD)).map(({ payload }) => payload));
@@ -60,7 +60,7 @@ export async function wronglyServed(client: Client, stored: Stored, query: Query
     const missing = stored.rows(table).filter(({ id }) => !ids.has(id));
     wrong.push(...missing.map(({ id }) => `${id} is not listed`));
     if (views.length !== stored.rows(table).length) wrong.push(`${table} lists ${views.length} resources`);
-    // Through the database, which orders members in its own way.
+    // Converted by the database, so that members have the same order as in the payloads.
     const text = `select ${table === 'ip_policy_rules' ? RULE : 'view'}::text as view from jsonb_array_elements($1) view`;
     const untold = (await query(text, [JSON.stringify(views)])).filter(({ view }) => !payloads.has(view));
     wrong.push(...untold.map(({ view }) => `no event has told of ${view}`));

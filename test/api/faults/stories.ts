@@ -1,13 +1,13 @@
 /**
- * What writers do under load, one story per shape of write. Each keeps a model of what its resources may be like: an
- * acknowledged write is in it for certain, an unanswered one perhaps.
+ * What writers do under load: one story per kind of write. Each models the states that its resources may be in: an
+ * acknowledged write has taken effect, an unanswered one may have.
  */
 import { buildsEdge, replacesRules, restrictsTlsEdge } from './composite-stories.ts';
 import type { Outcome, Story } from './load.ts';
 import { Possible } from './possible.ts';
 import { FIRST, type Thing, under, type Writer } from './writer.ts';
 
-/** A create under a key: made once, with the id that was answered. */
+/** Records a create with an idempotency key: there is one resource, with the id of the response. */
 function made(things: Possible<readonly Thing[]>, outcome: Outcome<{ id: string }>): void {
   if (outcome.kind === 'done') things.write(() => [{ ...FIRST, id: outcome.value.id }], true);
   else things.write((there) => (there.length > 0 ? there : [FIRST]), false);
@@ -19,7 +19,7 @@ function trackThings(writer: Writer, table: string, mark: string): Possible<read
   return things;
 }
 
-/** Without a key: a lost answer leaves open whether there is one, and a repetition would be another. */
+/** Without a key: after a lost response the resource may or may not exist, and a retry would create another. */
 const createsPlainly: Story = async (writer, mark) => {
   const things = trackThings(writer, 'ip_policies', mark);
   const outcome = await writer.call((client) => client.ipPolicies.create({ metadata: mark }));
@@ -34,10 +34,10 @@ const createsUnderKey: Story = async (writer, mark) => {
   made(things, first);
   const second = await create();
   made(things, second);
-  if (first.kind === 'done' && second.kind === 'done') writer.require(same(first, second), `${mark}: another replay`);
+  if (first.kind === 'done' && second.kind === 'done') writer.require(same(first, second), `${mark}: replays differ`);
 };
 
-/** Both processes are asked at the same moment. */
+/** Sends the same create to both processes at once. */
 const createsTwice: Story = async (writer, mark) => {
   const things = trackThings(writer, 'http_response_backends', mark);
   const outcomes = await writer.callBoth((client) =>
@@ -48,7 +48,7 @@ const createsTwice: Story = async (writer, mark) => {
   if (first?.kind === 'done' && second?.kind === 'done') writer.require(same(first, second), `${mark}: two answers`);
 };
 
-/** After this nobody need guess: what exists under the key is what the answer names. */
+/** Closing the key settles the outcome: the response names the resource created with it, if there is one. */
 const closesKey: Story = async (writer, mark) => {
   const things = trackThings(writer, 'ip_policies', mark);
   made(things, await writer.call((client) => client.ipPolicies.create({ metadata: mark }, under(mark))));

@@ -1,6 +1,6 @@
 /**
- * Every fault once; in the deep tier (under-load.deep.test.ts) in random order, LOAD_FAULTS of them. LOAD_SEED repeats a
- * run's choices, not its timing.
+ * Injects every fault once; in the deep tier (under-load.deep.test.ts), LOAD_FAULTS random ones. LOAD_SEED repeats the
+ * choices of a run, not its timing.
  */
 import { expect, test } from 'vitest';
 import { randomFrom } from '../../../dev/fixtures/random.ts';
@@ -11,7 +11,7 @@ import { expectNothingLostOrDoubled, openLoadStage, WRITERS } from './load-stage
 const SEED = Number(process.env.LOAD_SEED ?? (isDeep ? Math.floor(Math.random() * 2 ** 31) : 1));
 const FAULTS = Number(process.env.LOAD_FAULTS ?? 60);
 
-test(`${WRITERS} writers on two processes lose no acknowledged write and double none, whatever happens to the database (seed ${SEED})`, {
+test(`${WRITERS} writers on two processes lose or duplicate no acknowledged write, whatever fails (seed ${SEED})`, {
   timeout: isDeep ? 1_200_000 : 240_000,
 }, async ({ annotate }) => {
   const stage = await openLoadStage(SEED);

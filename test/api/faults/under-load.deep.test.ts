@@ -1,2 +1,2 @@
-/** With random faults. */
+/** Injects random faults. */
 import './under-load.all.test.ts';

@@ -2,7 +2,7 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { type Message, type Sender, WireReader } from './wire.ts';
 
-/** The first message of this sender, counted from 0, that does not arrive any more. */
+/** The first message from this sender that does not arrive, counted from 0. */
 export interface CutPoint {
   readonly sender: Sender;
   readonly index: number;
@@ -36,19 +36,19 @@ export class WireProxy {
     return proxy;
   }
 
-  /** The database as seen through here. */
+  /** The URL of the database through this proxy. */
   get url(): string {
     const url = new URL(this.#database);
     url.port = String((this.#server.address() as AddressInfo).port);
     return url.href;
   }
 
-  /** From now on messages are counted, and the connection breaks at `point`; whoever is connected then stays watched. */
+  /** Starts counting messages, also on connections that are already open, and breaks the connection at `point`. */
   watch(point?: CutPoint): void {
     this.#watched = { point, messages: [] };
   }
 
-  /** Ends watching; returns what came. */
+  /** Stops watching; returns the messages seen. */
   unwatch(): Message[] {
     const messages = this.#watched?.messages ?? [];
     this.#watched = undefined;
@@ -64,13 +64,13 @@ export class WireProxy {
     for (const link of this.#links) link.cut();
   }
 
-  /** Nothing arrives any more, and nobody is told, as when a cable is pulled. New connections are taken, and silent too. */
+  /** Stops all traffic but closes nothing, like a pulled cable. New connections are accepted, and get no traffic. */
   freeze(): void {
     this.#frozen = true;
     for (const link of this.#links) link.freeze();
   }
 
-  /** What was on its way arrives. */
+  /** Resumes the traffic; data that was held back arrives. */
   thaw(): void {
     this.#frozen = false;
     for (const link of this.#links) link.thaw();
@@ -88,8 +88,8 @@ export class WireProxy {
     const index = messages.filter(({ sender }) => sender === message.sender).length;
     messages.push(message);
     if (message.sender !== point?.sender || index < point.index) return 'pass';
-    // The server is to finish what it was asked, so that what it has done is certain: only its answer is lost. While
-    // it authenticates (R), it waits for answers itself.
+    // Let the server finish, up to ReadyForQuery (Z), so that its effect is certain and only its response is lost.
+    // During authentication (R) the server waits for the client, so there is nothing to finish.
     if (message.sender === 'server' && message.type !== 'Z' && message.type !== 'R') return 'drop';
     this.cuts++;
     this.#watched = undefined;
@@ -101,7 +101,7 @@ const portOf = (url: string) => Number(new URL(url).port);
 
 type Verdict = 'pass' | 'drop' | 'cut';
 
-/** One connection of a client, and ours for it. */
+/** The connection of a client, and the one to the server that belongs to it. */
 class Link {
   readonly #client: Socket;
   readonly #server: Socket;
@@ -127,7 +127,7 @@ class Link {
 
   cut(): void {
     this.#client.removeAllListeners('data').destroy();
-    // What was forwarded is still delivered; then the server sees the end.
+    // Forwarded data is still delivered; then the server sees the end of the stream.
     this.#server.removeAllListeners('data').resume().end();
   }
 

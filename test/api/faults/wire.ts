@@ -1,6 +1,6 @@
-/** As much of the Postgres wire protocol (version 3) as it takes to tell messages apart and to name their statement. */
+/** Just enough of the Postgres wire protocol (version 3) to split a stream into messages and name their statements. */
 
-/** Who has sent a message. */
+/** The side that sent a message. */
 export type Sender = 'client' | 'server';
 
 export interface Message {
@@ -43,7 +43,7 @@ export class WireReader {
   }
 }
 
-/** What a message of the client says about its statement, if it begins one. */
+/** The name or text of the statement, if this message of the client begins one. */
 function statementOf(type: string, content: Buffer): string | undefined {
   const [first = '', second = ''] = content.toString('latin1').split('\0', 2);
   if (type === 'Q') return brief(first);

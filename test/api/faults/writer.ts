@@ -1,4 +1,4 @@
-/** A client of the API under load, and how patient it is. */
+/** A client of the API under load, and how long it retries. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../../dev/fixtures/random.ts';
 import type { CreateOptions } from '../../../src/client/client.ts';
@@ -7,7 +7,7 @@ import type { Load, Outcome, Send } from './load.ts';
 import type { Possible } from './possible.ts';
 import type { Stored } from './stored.ts';
 
-/** A resource as far as every story models it. */
+/** The part of a resource that every story models. */
 export interface Thing {
   readonly id?: string;
   readonly revision: number;
@@ -17,7 +17,7 @@ export const FIRST: Thing = { revision: 1 };
 
 export const under = (idempotencyKey: string): CreateOptions => ({ idempotencyKey });
 
-/** One client: a call at a time, to the processes in turn. */
+/** One client: sends one call at a time, to the processes in turn. */
 export class Writer {
   readonly random: Random;
   readonly #load: Load;
@@ -31,12 +31,12 @@ export class Writer {
 
   async call<T>(send: Send<T>): Promise<Outcome<T>> {
     const outcome = await this.#load.call(this.#load.processAt(this.#turn++), send);
-    // As a client would, only less patiently.
+    // Backs off like a real client, but more briefly.
     if (outcome.kind === 'unknown') await delay(5 + this.random.below(30));
     return outcome;
   }
 
-  /** The same call to both processes at the same moment. */
+  /** Sends the same call to both processes at once. */
   callBoth<T>(send: Send<T>): Promise<Outcome<T>[]> {
     return Promise.all([0, 1].map((index) => this.#load.call(this.#load.processAt(index), send)));
   }
@@ -51,8 +51,8 @@ export class Writer {
   }
 
   /**
-   * Repeats the call until it is answered, or for so long as the writer has patience.
-   * @param hadEffect how it is refused when an earlier one, whose answer was lost, had its effect; no other way
+   * Repeats the call until it is answered or the writer gives up.
+   * @param hadEffect the one error that a retry may get, because an earlier attempt without a response took effect
    */
   async attempt<T>(send: Send<T>, hadEffect?: ErrorCode): Promise<Outcome<T>> {
     let outcome = await this.call(send);
@@ -65,7 +65,7 @@ export class Writer {
     return outcome;
   }
 
-  /** Says what something may be like; it is held against the database in the end. */
+  /** Registers the states that something may be in; they are compared with the database at the end. */
   track(mark: string, possible: Possible<unknown>, observe: (stored: Stored) => unknown): void {
     this.#load.tracked.push({ mark, possible, observe });
   }
@@ -74,7 +74,7 @@ export class Writer {
     if (!isTrue) this.#load.violations.push(otherwise);
   }
 
-  /** The token of a credential that exists from now on. */
+  /** Records the token of a credential that now exists. */
   keepToken(id: string, token: string): void {
     this.#load.tokens.set(id, token);
   }

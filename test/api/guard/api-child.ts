@@ -1,4 +1,4 @@
-/** The API in a process of its own, and sockets that talk to it without manners. */
+/** The API in a process of its own, and raw sockets to it that need not follow HTTP. */
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export interface ApiChild {
   databaseUrl: string;
   /** Its log so far. */
   log(): Promise<LogLine[]>;
-  /** Returns when it has exited, whoever told it to. */
+  /** Returns when it has exited, for whatever reason. */
   ended(timeoutMs?: number): Promise<Exit>;
 }
 
@@ -30,7 +30,7 @@ type LogLine = z.output<typeof logLine>;
 
 let started = 0;
 
-/** Returns when it is ready. @param descriptors most files and sockets that it may have open */
+/** Returns when it is ready. @param descriptors limit on its open files and sockets */
 export async function startApiChild(env: Record<string, string> = {}, descriptors?: number): Promise<ApiChild> {
   const api = await launchApiChild(env, descriptors);
   await untilAnswering(api.child, `${api.url}/readyz`);
@@ -63,13 +63,13 @@ function parseLine(line: string): LogLine[] {
   return line.startsWith('{') ? [logLine.parse(JSON.parse(line))] : [];
 }
 
-/** A connection to it, and everything that comes back. */
+/** A connection to the API, and everything received on it. */
 export interface Peer {
   socket: Socket;
   received(): string;
   /** Undefined while it is open. */
   end(): 'closed' | 'reset' | undefined;
-  /** Returns when what has been received matches. */
+  /** Returns the match as soon as the received text has one. */
   until(pattern: RegExp): Promise<string>;
   untilEnded(): Promise<'closed' | 'reset'>;
 }
@@ -111,7 +111,7 @@ export async function open(
   };
 }
 
-/** Returns when nobody listens any more, so that connections are being closed. */
+/** Returns when the port no longer accepts connections, so that open ones are being closed. */
 export const untilRefused = ({ port }: { port: number }) =>
   waitFor('a refused connection', () =>
     open({ port }).then(
@@ -120,7 +120,7 @@ export const untilRefused = ({ port }: { port: number }) =>
     ),
   );
 
-/** What each answer that has come says about the connection. */
+/** The `connection` header of each 200 response received so far. */
 export const endings = (peer: Peer) =>
   [...peer.received().matchAll(/HTTP\/1\.1 200 [\s\S]*?\r\nconnection: (\S+)\r\n/gi)].map(([, ending]) => ending);
 

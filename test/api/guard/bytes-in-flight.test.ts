@@ -7,7 +7,7 @@ import { type Caller, startTestApi } from '../harness.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Above what the kernel takes of an answer that nobody reads. */
+/** More than the kernel buffers of a response that nobody reads. */
 const LIMIT = 8 * MIB;
 
 const api = await startTestApi({
@@ -23,7 +23,7 @@ afterEach(async () => {
   await vi.waitFor(async () => expect(await inFlight()).toBe(0), { timeout: 10_000 });
 });
 
-/** Sends that, and reads nothing. */
+/** Sends these bytes, and reads nothing. */
 function send(bytes: string, to = address): Promise<Socket> {
   return new Promise((resolve) => {
     const socket = connect(Number(to.port), to.hostname, () => {
@@ -52,14 +52,14 @@ const stalled = (who: Caller, size = 2 * MIB) =>
 
 async function inFlight(): Promise<number> {
   const { text } = await api.anonymous.get('/metrics');
-  // The answer with the metrics is none yet while they are made.
+  // The response with the metrics does not count yet when this is measured.
   return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
 const untilInFlight = (bytes: number) =>
   vi.waitFor(async () => expect(await inFlight()).toBeGreaterThanOrEqual(bytes), { timeout: 20_000 });
 
-test('a key that holds all it may is refused, which no other key feels, not even of the same owner', async () => {
+test('a key at its limit is refused, which does not affect other keys, not even of the same owner', async () => {
   const [one, other] = [await api.newBot(), await api.newBot()];
   const second = await api.newKey(one.id);
   for (let n = 0; n < 4; n++) await stalled(one);
@@ -79,8 +79,8 @@ test('more keys do not let an owner hold more', async () => {
   expect((await (await api.newBot()).get('/ip_policies')).status).toBe(200);
 });
 
-test('beyond what all may hold, everybody is refused until there is room, but not what takes none', async () => {
-  // One each: a request that is alone is never beyond the share of its owner.
+test('beyond the limit for all, requests are refused until there is room, except those that need none', async () => {
+  // One upload per bot: the only request of an owner is never beyond its share.
   const bots = await Promise.all(Array.from({ length: 15 }, () => api.newBot()));
   for (const bot of bots) await stalled(bot);
   await untilInFlight(4 * LIMIT - 2 * MIB);
@@ -93,7 +93,7 @@ test('beyond what all may hold, everybody is refused until there is room, but no
   await vi.waitFor(async () => expect((await api.admin.get('/ip_policies')).status).toBe(200), { timeout: 10_000 });
 });
 
-/** Waits for the first answer on a connection that reads. */
+/** Waits for the first response on a connection that reads. */
 const answerTo = (bytes: string) =>
   new Promise<string>((resolve) => {
     const socket = connect(Number(address.port), address.hostname, () => socket.write(bytes));
@@ -114,7 +114,7 @@ test.each([
   expect(await inFlight()).toBeLessThan(KIB);
 });
 
-test('answers that nobody reads are held up to the limit; then reads are refused, and changes answered', async () => {
+test('responses that nobody reads are held up to the limit; then requests by that key are refused', async () => {
   const bot = await api.newBot();
   const body = '\u0001'.repeat(64 * KIB);
   const list = '/backends/http_response';
@@ -122,14 +122,14 @@ test('answers that nobody reads are held up to the limit; then reads are refused
   for (let n = 0; n < 4; n++) await bot.post(list, { body });
   const path = `${list}/${backend.id}`;
   const get = `GET ${list} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${bot.key}\r\n\r\n`;
-  // Pipelined: the kernel holds part of what nobody reads, and the process as much as it may.
+  // Pipelined: the kernel buffers part of the responses, and the process as much as the limit allows.
   for (let n = 0; n < 40; n++) await send(get.repeat(8));
   await vi.waitFor(async () => expect((await bot.get(path)).status).toBe(429), { timeout: 30_000 });
   expect(await inFlight()).toBeLessThan(LIMIT + MIB);
   expect((await api.admin.get(path)).as(httpResponseBackend.view).body).toBe(body);
 });
 
-describe('the rules of a policy, whose texts are far longer as JSON', () => {
+describe('the rules of a policy, which are far longer as JSON than as stored', () => {
   const READ = 'ip_policy_rules.by_ip_policy_id';
   const make = async (rules: number) => {
     const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
@@ -143,7 +143,7 @@ describe('the rules of a policy, whose texts are far longer as JSON', () => {
     return `/ip_policies/${id}/rules`;
   };
 
-  test('are not read while the caller holds too much for them', async () => {
+  test('are not read while the caller has too little room for them', async () => {
     const bot = await api.newBot();
     const path = await make(200);
     await stalled(bot, 4 * MIB);
@@ -169,7 +169,7 @@ describe('the rules of a policy, whose texts are far longer as JSON', () => {
     );
     expect((await bot.put(path, { rules: [] })).status).toBe(429);
     query.mockRestore();
-    // Deleting them takes no texts.
+    // Deleting them does not read their texts.
     expect((await bot.delete(path.replace('/rules', ''))).status).toBe(204);
     expect(inTransactions).toContain('ip_policies.lock_to_remove');
     expect(inTransactions).not.toContain(READ);
@@ -177,7 +177,7 @@ describe('the rules of a policy, whose texts are far longer as JSON', () => {
   });
 });
 
-test('an answer larger than the limit is sent while there is no other', async () => {
+test('a response larger than the limit is sent if it is the only one', async () => {
   const small = await startTestApi({ bytesInFlight: { perKey: 100 * KIB } });
   const body = 'x'.repeat(60 * KIB);
   for (let n = 0; n < 3; n++) await small.admin.post('/backends/http_response', { body });

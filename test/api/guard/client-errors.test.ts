@@ -26,28 +26,28 @@ function exchange(text: string): Promise<string> {
   });
 }
 
-/** The value of the sample that begins so; 0 before the first. */
+/** The value of the sample that starts with this; 0 before the first. */
 async function metric(start: string): Promise<number> {
   const { text } = await api.anonymous.get('/metrics');
   const found = text.split('\n').find((each) => each.startsWith(start));
   return Number(found?.slice(start.length) ?? 0);
 }
 
-describe('what is no proper HTTP', () => {
-  test('is answered in the same shape', async () => {
+describe('malformed or unusual HTTP', () => {
+  test('gets an error of the usual shape', async () => {
     const { status, body, head } = await raw('NONSENSE\r\n\r\n');
     expect(status).toBe(400);
     expect(errorBody.parse(body).error_code).toBe('INVALID_REQUEST');
     expect(head).toContain('connection: close');
   });
 
-  test('because its headers are too large, too', async () => {
+  test('with headers that are too large gets an error that says so', async () => {
     const { status, body } = await raw(`GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(8_192)}\r\n\r\n`);
     expect(status).toBe(400);
     expect(errorBody.parse(body).details.headers).toBe('are more than 8192 bytes');
   });
 
-  test('because it never ends, too: 503, as for everything that passes', async () => {
+  test('that never ends gets a 503, which allows a retry', async () => {
     const { status, body, head } = await raw('POST /ip_policies HTTP/1.1\r\nhost: x\r\ncontent-le');
     expect(status).toBe(503);
     expect(errorBody.parse(body).error_code).toBe('UNAVAILABLE');
@@ -56,9 +56,9 @@ describe('what is no proper HTTP', () => {
 
   test.each([
     ['never ends', 'content-length: 100\r\n\r\n{"desc', 503],
-    ['is no sequence of chunks', 'transfer-encoding: chunked\r\n\r\n{}\r\n{}\r\n', 400],
-    ['begins as chunks and goes on as something else', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\nno\r\n', 400],
-  ])('because its body %s is answered once', async (_, rest, expected) => {
+    ['is not chunked as announced', 'transfer-encoding: chunked\r\n\r\n{}\r\n{}\r\n', 400],
+    ['starts with a chunk and goes on as something else', 'transfer-encoding: chunked\r\n\r\n1\r\n{\r\nno\r\n', 400],
+  ])('whose body %s gets one response', async (_, rest, expected) => {
     const start = `POST /ip_policies HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin.key}\r\n`;
     const { status, body, head } = await raw(`${start}content-type: application/json\r\n${rest}`);
     expect(status).toBe(expected);
@@ -69,8 +69,8 @@ describe('what is no proper HTTP', () => {
 
   test.each([
     ['', 'NONSENSE\r\n\r\n'],
-    [' in a body', 'POST /ip_policies HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nno\r\n'],
-  ])('behind a request that waits does not cost it its response: %s', async (_, rest) => {
+    [', in a body,', 'POST /ip_policies HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nno\r\n'],
+  ])('behind a waiting request%s does not cost that request its response', async (_, rest) => {
     const held = await heldTransaction(api.databaseUrl);
     await held.query('lock table ip_policies');
     const head = `host: x\r\nauthorization: Bearer ${admin.key}\r\n`;
@@ -82,15 +82,15 @@ describe('what is no proper HTTP', () => {
 
   test.each([
     ['without a host', 'GET /ip_policies HTTP/1.1\r\n', 401],
-    ['with a method that HTTP knows and we do not', 'PROPFIND /ip_policies HTTP/1.1\r\nhost: x\r\n', 405],
-    ['with a method that nobody knows', 'FROB /ip_policies HTTP/1.1\r\nhost: x\r\n', 400],
-  ])('or nearly, %s, too', async (_, head, expected) => {
+    ['with a method that HTTP knows but the API does not', 'PROPFIND /ip_policies HTTP/1.1\r\nhost: x\r\n', 405],
+    ['with a method that HTTP does not know', 'FROB /ip_policies HTTP/1.1\r\nhost: x\r\n', 400],
+  ])('%s gets an error of the usual shape', async (_, head, expected) => {
     const { status, body } = await raw(`${head}connection: close\r\n\r\n`);
     expect(status).toBe(expected);
     expect(errorBody.parse(body).status_code).toBe(expected);
   });
 
-  test('because its body is shorter than announced does not reach a handler', async () => {
+  test('whose body is shorter than announced does not reach a handler', async () => {
     const before = await api.rows('select count(*) from ip_policies');
     await new Promise<void>((done) => {
       const headers = {

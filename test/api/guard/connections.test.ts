@@ -1,4 +1,4 @@
-/** How many connections and pipelined requests are taken, and what happens to more. */
+/** Limits on connections and pipelined requests, and what happens beyond them. */
 import { createServer } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
@@ -11,7 +11,7 @@ async function start(connectionLimits: Partial<ConnectionLimits>, trustedProxies
   return { ...api, port: Number(new URL(await api.app.listen({ port: 0, host: '127.0.0.1' })).port) };
 }
 
-/** A connection that has had a response. */
+/** Opens a connection and waits for a first response on it. */
 async function openUsed(api: { port: number }, from?: string): Promise<Peer> {
   const peer = await open(api, from);
   peer.socket.write(request('/healthz'));
@@ -62,8 +62,8 @@ describe('connections', { skip: process.platform !== 'linux' }, () => {
   test.each([
     ['a trusted proxy', { perAddress: 1 }, ['127.0.0.2']],
     ['a network of trusted proxies', { perAddress: 1 }, ['127.0.0.0/30']],
-    ['an address, without the limit,', { perAddress: 0 }, []],
-  ])('of %s may be many', async (_, limits, proxies) => {
+    ['an address, if there is no limit,', { perAddress: 0 }, []],
+  ])('of %s are not limited', async (_, limits, proxies) => {
     const api = await start(limits, proxies);
     for (let n = 0; n < 3; n++) await openUsed(api, '127.0.0.2');
   });
@@ -82,7 +82,7 @@ describe('connections', { skip: process.platform !== 'linux' }, () => {
 });
 
 describe('requests on one connection', () => {
-  test('are answered in order, also many at once', async () => {
+  test('are answered in order, even many at once', async () => {
     const api = await start({});
     const peer = await open(api);
     peer.socket.write(POLICY.repeat(7) + request('/healthz'));
@@ -102,7 +102,7 @@ describe('requests on one connection', () => {
     expect(row?.count).toBeLessThanOrEqual(12);
   });
 
-  test('before a CONNECT hold nothing once it has closed the connection', async () => {
+  test('are no longer in flight once a CONNECT has closed the connection', async () => {
     const api = await start({});
     const held = await heldTransaction(api.databaseUrl);
     await held.query('lock table ip_policies in access exclusive mode');

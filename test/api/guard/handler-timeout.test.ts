@@ -8,7 +8,7 @@ const LIMIT_MS = 25_000;
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Nobody waits: while a handler runs, the clock is set forward. */
+/** Sets the clock forward while a handler runs, instead of waiting. */
 const takeLong = () => void vi.advanceTimersByTime(2 * LIMIT_MS);
 
 function start(limitMs: number) {
@@ -34,20 +34,20 @@ function start(limitMs: number) {
   return { app, lines };
 }
 
-test('a request whose handler takes too long is answered, and may be sent again', async () => {
+test('a request whose handler takes too long gets a response that allows a retry', async () => {
   const { app } = start(LIMIT_MS);
   const { headers, body } = await app.inject('/never');
   expect(headers['retry-after']).toBe('1');
   expect(body).toContain('whether it took effect is unknown');
 });
 
-test('an answer that has begun is left alone', async () => {
+test('a response that has begun is left alone', async () => {
   const { app, lines } = start(LIMIT_MS);
   expect((await app.inject('/begun')).body).toBe('begun and ended');
   expect(lines).toEqual([]);
 });
 
-test('there may be no limit', async () => {
+test('a limit of 0 means no limit', async () => {
   const { app, lines } = start(0);
   expect((await app.inject('/late')).body).toBe('late');
   expect(lines).toEqual([]);

@@ -6,7 +6,7 @@ const unavailable = (reply: Reply) => {
   expect(reply.headers['retry-after']).toBe('1');
 };
 
-/** However many were refused. */
+/** There is one warning, however many requests were refused. */
 const expectOneWarning = (logs: string[], reason: string) => {
   const warnings = logs.filter((line) => line.includes('"level":40'));
   expect(warnings).toEqual([expect.stringContaining(reason)]);
@@ -15,7 +15,7 @@ const expectOneWarning = (logs: string[], reason: string) => {
 
 const turn = (ms: number) => new Promise((wake) => setTimeout(wake, ms));
 
-test('a request that gets no connection to the database is refused for load, which is no failure of the database', async () => {
+test('a request that gets no database connection is refused for load, not as a failure of the database', async () => {
   const { admin, db, logs } = await startTestApi({ poolSize: 1, connectTimeoutMs: 1_000 });
   const ask = () => admin.get('/ip_policies');
   const replies = await db.transaction(() => Promise.all(Array.from({ length: 5 }, ask)));
@@ -29,7 +29,7 @@ test('a request that gets no connection to the database is refused for load, whi
   expect((await ask()).status).toBe(200);
 });
 
-test('a process that has taken more memory than it may refuses requests', async () => {
+test('a process above its memory limit refuses requests', async () => {
   const { admin, anonymous } = await startTestApi({ loadLimits: { rssBytes: 1, sampleMs: 10 } });
   let reply = await admin.post('/ip_policies', {});
   for (; reply.status !== 503; reply = await admin.post('/ip_policies', {})) await turn(5);

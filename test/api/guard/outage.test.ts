@@ -1,4 +1,4 @@
-/** What requests cost while the database is away: nobody may fill the log, or keep it from coming back. */
+/** Rate limits while the database is down, so that requests neither fill the log nor delay its recovery. */
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createDatabase } from '../../../dev/database/databases.ts';
 import { startPostgres } from '../../../dev/database/postgres.ts';
@@ -7,7 +7,7 @@ import { migrate } from '../../../src/api/store/migrate.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { type Caller, startTestApi } from '../harness.ts';
 
-/** No test lives long enough to see the next window. */
+/** Longer than any test, so that no second window begins. */
 const windowMs = 3_600_000;
 
 const server = await startPostgres();
@@ -24,7 +24,7 @@ beforeAll(async () => {
   expect((await known.get('/ip_policies')).status).toBe(200);
   await server.crash();
 });
-// Only what the minute of the log is measured by: the database has to be waited for in real time.
+// Fakes only the timer behind the minute of the log: waiting for the database needs real time.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   return () => void vi.useRealTimers();
@@ -36,9 +36,9 @@ async function statuses(count: number, caller: Caller): Promise<number[]> {
   return found;
 }
 
-test('an address without a valid key has its limit, too, and a key that was valid when last seen has its own', async () => {
+test('an address without a valid key has a limit, and a key that was valid when last seen has its own', async () => {
   const stranger = limited.withKey('', 'x');
   expect(await statuses(6, stranger)).toEqual([503, 503, 503, 429, 429, 429]);
-  // One of its six was sent before.
+  // The first of its six requests was sent before the outage.
   expect(await statuses(7, known)).toEqual([503, 503, 503, 503, 503, 429, 429]);
 });

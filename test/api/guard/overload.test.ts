@@ -1,4 +1,4 @@
-/** When a process takes itself for overloaded, by a clock and a measurement of the test. */
+/** When a process considers itself overloaded, with a fake clock and fake measurements. */
 import Fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type LoadLimits, shedLoad } from '../../../src/api/guard/load-shedding.ts';
@@ -12,7 +12,7 @@ afterEach(() => {
 const SAMPLE_MS = 5000;
 const NO_LIMITS: LoadLimits = { eventLoopDelayMs: 0, rssBytes: 0, sampleMs: SAMPLE_MS };
 
-/** An API whose event loop has turned as late as was last said; before that, not at all. */
+/** An API with a fake event-loop delay, set by `sample`. Without a sample, the loop counts as not having turned. */
 function start(limits: Partial<LoadLimits>) {
   const delay = {
     mean: Number.NaN,
@@ -37,9 +37,9 @@ function start(limits: Partial<LoadLimits>) {
     app,
     delay,
     status: async (path = '/documented') => (await app.inject(path)).statusCode,
-    /** A sample in which the loop was that late on average. */
+    /** Takes a sample in which the loop was this late on average. */
     sample(lateMs: number) {
-      // What is measured has the pause between two measurements in it.
+      // The measured delay includes the pause between two measurements.
       delay.mean = (lateMs + 10) * 1e6;
       vi.advanceTimersByTime(SAMPLE_MS);
     },
@@ -55,12 +55,12 @@ describe('requests are refused', () => {
     expect(await status()).toBe(503);
     sample(100);
     expect(await status()).toBe(200);
-    // Not so much as one turn.
+    // The loop has not turned even once.
     vi.advanceTimersByTime(SAMPLE_MS);
     expect(await status()).toBe(503);
   });
 
-  test('while the process has more memory than it may', async () => {
+  test('while the process is above its memory limit', async () => {
     const { status, sample } = start({ rssBytes: 1000 });
     const rss = vi.spyOn(process.memoryUsage, 'rss').mockReturnValue(1001);
     expect(await status()).toBe(200);
@@ -72,7 +72,7 @@ describe('requests are refused', () => {
   });
 });
 
-test('nothing is refused for memory that cannot be measured', async () => {
+test('no request is refused if the memory cannot be measured', async () => {
   const { status, sample } = start({ eventLoopDelayMs: 100, rssBytes: 1000 });
   vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => {
     throw new Error('EMFILE');
@@ -81,7 +81,7 @@ test('nothing is refused for memory that cannot be measured', async () => {
   expect(await status()).toBe(200);
 });
 
-test('nothing is refused for what has no limit', async () => {
+test('no request is refused if there is no limit', async () => {
   const { status, sample } = start({ eventLoopDelayMs: 100 });
   vi.spyOn(process.memoryUsage, 'rss').mockReturnValue(Number.MAX_VALUE);
   sample(0);
@@ -91,7 +91,7 @@ test('nothing is refused for what has no limit', async () => {
   expect(await none.status()).toBe(200);
 });
 
-test('nothing is measured any more once the API is closed', async () => {
+test('measuring stops when the API is closed', async () => {
   const { app, delay } = start({ eventLoopDelayMs: 100 });
   await app.close();
   expect(delay.isOn).toBe(false);

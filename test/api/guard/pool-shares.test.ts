@@ -16,13 +16,13 @@ test.each([
   [20, { keys: 10, owners: 15, lookups: 4, strangers: 8 }],
   [4, { keys: 2, owners: 3, lookups: 1, strangers: 1 }],
   [1, { keys: 1, owners: 1, lookups: 1, strangers: 1 }],
-])('of %i connections, one caller uses only part, and always one', async (poolSize, expected) => {
+])('of %i connections, one caller may use only a part, but at least one', async (poolSize, expected) => {
   const shares = ['keys', 'owners', 'lookups', 'strangers'] as const;
   const found = await Promise.all(shares.map(async (share) => [share, await atOnce(poolSize, share)]));
   expect(Object.fromEntries(found)).toEqual(expected);
 });
 
-test('permits are acquired in order, so many of each name', async () => {
+test('permits are acquired in order, up to a limit for each name', async () => {
   const semaphores = createSemaphores(2);
   const log: string[] = [];
   const releases = new Map<string, () => void>();
@@ -46,7 +46,7 @@ test('permits are acquired in order, so many of each name', async () => {
   expect(log.slice(4)).toEqual(['a4', 'a5', 'a6']);
 });
 
-test('a queue of requests that release at once leaves the event loop to others', async () => {
+test('a queue of requests that release at once yields to the event loop', async () => {
   const semaphores = createSemaphores(1);
   const log: string[] = [];
   const release = await semaphores.acquire('a');

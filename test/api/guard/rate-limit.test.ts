@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { RateLimits } from '../../../src/api/guard/rate-limit.ts';
 import { type Reply, startTestApi } from '../harness.ts';
 
-/** No test lives long enough to see the next one. */
+/** Longer than any test, so that no second window begins. */
 const AN_HOUR = 3_600_000;
 const LIMIT = 5;
 
@@ -25,7 +25,7 @@ describe('an API key', async () => {
   const users = await Promise.all([api.newUser(), api.newUser()]);
   const [user, other] = users;
 
-  test('may make so many requests, and is told how many are left', async () => {
+  test('may make a limited number of requests, and is told how many are left', async () => {
     const replies = await times(LIMIT, () => user.post('/ip_policies', { description: 'allowed' }));
     expect(replies.map(({ status, headers }) => [status, headers['ratelimit-limit']])).toEqual(
       Array(LIMIT).fill([201, String(LIMIT)]),
@@ -33,7 +33,7 @@ describe('an API key', async () => {
     expect(replies.map(({ headers }) => headers['ratelimit-remaining'])).toEqual(['4', '3', '2', '1', '0']);
   });
 
-  test('has a limit of its own, also beside another of the same owner', async () => {
+  test('has its own limit, apart from other keys of the same owner', async () => {
     expect((await other.get('/ip_policies')).headers['ratelimit-remaining']).toBe('4');
     const again = await start({ perKey: LIMIT });
     const second = await again.newKey(again.admin.id);
@@ -42,7 +42,7 @@ describe('an API key', async () => {
     expect((await again.admin.get('/ip_policies')).status).toBe(200);
   });
 
-  test('that is at its limit leaves probes and the reference alone', async () => {
+  test('that is at its limit may still use the probes and the reference', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs/json']) {
       expect((await user.get(path)).status, path).toBe(200);
     }
@@ -57,7 +57,7 @@ describe('an owner', async () => {
   const second = await api.newKey(first.id);
   const seen = ({ status, headers }: Reply) => [status, headers['ratelimit-limit'], headers['ratelimit-remaining']];
 
-  test('has a limit for all keys together, of which a key beyond its own limit uses up nothing', async () => {
+  test('has a limit for all its keys together; requests beyond the limit of a key do not count', async () => {
     const replies = await times(2 * LIMIT, () => first.get('/ip_policies'));
     expect(replies.map(({ status }) => status)).toEqual([...Array(LIMIT).fill(200), ...Array(LIMIT).fill(429)]);
     const others = await times(4, () => second.get('/ip_policies'));
@@ -90,21 +90,21 @@ describe('an address', async () => {
   const guess = (headers = {}) => anonymous.get('/ip_policies', { ...unknown(guesses++), ...headers });
   expect((await admin.get('/ip_policies')).status).toBe(200);
 
-  test('may send so many unknown keys', async () => {
+  test('may send a limited number of unknown keys', async () => {
     const replies = await times(LIMIT, guess);
     expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(401));
   });
 
-  test('and then no unknown key, nor none', async () => {
+  test('is then refused, with an unknown key or without a key', async () => {
     refused(await guess());
     refused(await anonymous.get('/ip_policies'));
   });
 
-  test('but goes on with a key that was valid when last seen', async () => {
+  test('may still use a key that was valid when last seen', async () => {
     expect((await admin.get('/ip_policies')).status).toBe(200);
   });
 
-  test('is that of the peer, or what a trusted proxy says', async () => {
+  test('is that of the peer, or the one that a trusted proxy reports', async () => {
     const other = { 'x-forwarded-for': '203.0.113.7' };
     expect((await guess(other)).status).toBe(401);
     expect((await user.get('/ip_policies', other)).status).toBe(200);
@@ -113,7 +113,7 @@ describe('an address', async () => {
     refused(await untrusting.anonymous.get('/ip_policies', other));
   });
 
-  test('in IPv6 is a network of 64 bits, which one household has', async () => {
+  test('in IPv6 counts as its /64 network, since a household may have all of that', async () => {
     const from = (address: string) => guess({ 'x-forwarded-for': address });
     for (let n = 0; n < LIMIT; n++) expect((await from(`2001:db8::${n}`)).status).toBe(401);
     expect((await from('2001:db8::ffff')).status).toBe(429);
@@ -121,7 +121,7 @@ describe('an address', async () => {
   });
 });
 
-test('beyond the limit of their address, only keys that were valid when last seen are looked up', async () => {
+test('beyond the limit of an address, only keys that were valid when last seen are looked up', async () => {
   const api = await start({ perAddress: 1 });
   const [known, fresh] = [await api.newUser(), await api.newUser()];
   expect((await known.get('/ip_policies')).status).toBe(200);
@@ -130,7 +130,7 @@ test('beyond the limit of their address, only keys that were valid when last see
   expect((await known.get('/ip_policies')).status).toBe(200);
 });
 
-test('of the keys that are known, the one that was used longest ago is forgotten', async () => {
+test('the least recently used of the known keys is forgotten', async () => {
   const { admin, anonymous, newUser } = await start({ perAddress: 1, knownKeys: 2 });
   const [idle, newest] = [await newUser(), await newUser()];
   for (const { get } of [admin, idle, admin, newest]) expect((await get('/ip_policies')).status).toBe(200);
@@ -149,9 +149,9 @@ test('a key at its limit is refused without being looked up', async () => {
 describe('a stranger', async () => {
   const api = await start({ perKey: 0, perAddress: LIMIT }, ['127.0.0.1']);
   const from = (n: number) => ({ 'x-forwarded-for': `192.0.2.${n}` });
-  // Known to be valid, and so not refused for what strangers do.
+  // A key that is known to be valid is not refused because of strangers.
   expect((await api.admin.get('/ip_policies')).status).toBe(200);
-  test('may as often ask for what does not exist', async () => {
+  test('may request unknown paths only up to the limit of its address', async () => {
     const address = { 'x-forwarded-for': '2001:db8:9::1' };
     const missing = await times(LIMIT, () => api.anonymous.get('/nothing', address));
     expect(missing.map((reply) => reply.status)).toEqual(Array(LIMIT).fill(404));
@@ -162,12 +162,12 @@ describe('a stranger', async () => {
 
   const PATHS = ['/metrics', '/openapi.json', '/docs/', '/docs/json', '/docs/static/swagger-ui.css'];
 
-  test.each(PATHS.entries().toArray())('%i: may ask for %s as often as for what needs a key', async (n, path) => {
+  test.each(PATHS.entries().toArray())('%i: may request %s only up to the limit of its address', async (n, path) => {
     const ask = () => api.anonymous.get(path, from(n));
     const replies = await times(LIMIT, ask);
     expect(replies.map(({ status }) => status)).toEqual(Array(LIMIT).fill(200));
     refused(await ask());
-    // One limit for all of it.
+    // All of these count against one limit.
     for (const other of PATHS) refused(await api.anonymous.get(other, from(n)));
     refused(await api.anonymous.get('/ip_policies', { authorization: 'Bearer tnl_ak_guess', ...from(n) }));
     expect((await api.admin.get('/ip_policies', from(n))).status).toBe(200);

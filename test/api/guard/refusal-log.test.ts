@@ -1,4 +1,4 @@
-/** What is logged of refusals that come by the thousand. */
+/** What is logged when requests are refused by the thousand. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { refusalLog, refusalLogs } from '../../../src/api/guard/refusal-log.ts';
 
@@ -22,7 +22,7 @@ const times = (count: number, act: () => void) => {
   for (let n = 0; n < count; n++) act();
 };
 
-test('the first refusal is a line, and so is each minute with more, which counts them', () => {
+test('the first refusal is logged, and then the count of each minute that had any', () => {
   const refused = refusalLog(log, { most: 5 }, { first: 'refusing', later: 'refused' });
   times(1000, refused);
   expect(taken()).toEqual([[{ most: 5 }, 'refusing']]);
@@ -36,7 +36,7 @@ test('the first refusal is a line, and so is each minute with more, which counts
   expect(taken()).toEqual([[{ most: 5, refused: 7 }, 'refused']]);
 });
 
-test('after a minute without one, the next is a first again', () => {
+test('after a minute without refusals, the next one is logged as the first', () => {
   const refused = refusalLog(log, {}, { first: 'refusing', later: 'refused' });
   refused();
   vi.advanceTimersByTime(2 * MINUTE_MS);
@@ -49,7 +49,7 @@ test('after a minute without one, the next is a first again', () => {
   expect(taken()).toEqual([[{}, 'refusing']]);
 });
 
-test('a failure is told in full with the first request, and then counted by its condition', () => {
+test('a failure is logged in full for the first request, and then counted by its condition', () => {
   const failed = refusalLogs(log);
   const err = new Error('x');
   const ofRequest = { ...log, error: (about: unknown, text?: string) => void lines.push([about, `request: ${text}`]) };
@@ -67,7 +67,7 @@ test('a failure is told in full with the first request, and then counted by its 
   ]);
 });
 
-test('failures without a condition are counted by what the answer says, apart from refusals', () => {
+test('failures without a condition are counted by message, apart from refusals', () => {
   const failed = refusalLogs(log);
   const failure = { err: new Error('x'), level: 'warn', condition: undefined, log } as const;
   times(2, () => failed('late', failure));

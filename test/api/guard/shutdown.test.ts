@@ -1,4 +1,4 @@
-/** How the API stops: it finishes what is under way, and ends in time whatever its clients do. */
+/** How the API stops: it finishes requests under way, and exits by the deadline whatever its clients do. */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ async function start(settings: Partial<ApiConfig>) {
 const stopping = (api: ApiChild) =>
   waitFor('the stop to begin', async () => (await api.log()).some(({ msg }) => msg === 'stopping'), { intervalMs: 5 });
 
-/** A connection that waits for its next request. */
+/** Opens a connection that has had a response and waits for its next request. */
 async function answered(api: { port: number }): Promise<Peer> {
   const peer = await open(api);
   peer.socket.write(request('/healthz'));
@@ -44,8 +44,8 @@ async function answered(api: { port: number }): Promise<Peer> {
 }
 
 const statementsWait = ({ query }: Awaited<ReturnType<typeof heldTransaction>>) =>
-  waitFor('statements', async () => {
-    // Else a transaction sees what it saw at first.
+  waitFor('a statement to wait for a lock', async () => {
+    // Without this, the transaction keeps seeing its first snapshot of the statistics.
     await query('select pg_stat_clear_snapshot()');
     const waiting = await query(
       "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
@@ -54,7 +54,7 @@ const statementsWait = ({ query }: Awaited<ReturnType<typeof heldTransaction>>) 
   });
 
 describe('SIGTERM', () => {
-  test('ends the process at once when nothing is under way, whatever is open', async () => {
+  test('ends the process at once when no request is under way, whatever connections are open', async () => {
     const api = await startApiChild();
     const [silent, idle] = [await open(api), await answered(api)];
     api.child.kill('SIGTERM');
@@ -65,7 +65,7 @@ describe('SIGTERM', () => {
     expect(log.filter(({ msg }) => msg.includes('closing connections still in use'))).toEqual([]);
   });
 
-  test('ends it when it comes twice, as from a parent that forwards it, and at once half a second later', async () => {
+  test('counts once if a parent forwards it as well, but ends the process at once half a second later', async () => {
     const api = await startApiChild({ SHUTDOWN_DELAY: '5m', SHUTDOWN_TIMEOUT: '10m' });
     for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) api.child.kill(signal);
     await stopping(api);
@@ -77,7 +77,7 @@ describe('SIGTERM', () => {
 });
 
 describe('SIGTERM during a start', () => {
-  /** Starts it on a database that takes its first connection, and says nothing until it is told to. */
+  /** Starts the API on a database that accepts connections, but does not respond until `speak` is called. */
   async function startHanging(env: Record<string, string>) {
     const real = new URL(await emptyDatabase());
     const speaks = Promise.withResolvers<void>();
@@ -100,7 +100,7 @@ describe('SIGTERM during a start', () => {
     return { api, speak: () => speaks.resolve() };
   }
 
-  test('that hangs ends it at the deadline', async () => {
+  test('that hangs ends the process at the deadline', async () => {
     const { api } = await startHanging({ SHUTDOWN_TIMEOUT: '1s' });
     api.child.kill('SIGTERM');
     expect(await api.ended()).toEqual({ code: 1, signal: null });
@@ -108,7 +108,7 @@ describe('SIGTERM during a start', () => {
     expect(grave).toMatchObject([{ msg: expect.stringContaining('SHUTDOWN_TIMEOUT') }]);
   });
 
-  test('ends it in the same steps as soon as it has started', async () => {
+  test('takes the usual steps as soon as the process has started', async () => {
     const { api, speak } = await startHanging({});
     api.child.kill('SIGTERM');
     await stopping(api);
@@ -121,7 +121,7 @@ describe('SIGTERM during a start', () => {
 });
 
 describe('a stop', () => {
-  test('ends at the deadline when neither connections nor the database come to an end', async () => {
+  test('ends at the deadline even if connections and statements do not end', async () => {
     const api = await start({ shutdownTimeoutMs: 2_000 });
     const held = await heldTransaction(api.databaseUrl);
     await held.query('lock table ip_policies');
@@ -141,7 +141,7 @@ describe('a stop', () => {
     await held.commit();
   });
 
-  test('has responses under way end their connection, and sends them to their last byte', async () => {
+  test('sends responses under way to their last byte, and closes their connections', async () => {
     const api = await start({});
     const list = '/backends/http_response';
     for (let n = 0; n < 30; n++) await api.ask(ADMIN_KEY, list, { body: 'x'.repeat(60 * 1024) });
@@ -150,7 +150,7 @@ describe('a stop', () => {
     const [waiting, slow] = [await open(api), await open(api)];
     waiting.socket.write(request('/ip_policies'));
     await statementsWait(held);
-    // More than the kernel takes of what is not read.
+    // More than the kernel buffers for a client that does not read.
     slow.socket.pause().write(request(list).repeat(8));
     await waitFor('responses to be held', async () => {
       const { text } = await api.ask('', '/metrics');
@@ -162,7 +162,7 @@ describe('a stop', () => {
     slow.socket.resume();
     for (const peer of [waiting, slow]) expect(await peer.untilEnded()).toBe('closed');
     expect(endings(waiting)).toEqual(['close']);
-    // Requests that were not begun by then may go unanswered, but no response is cut.
+    // Requests that had not been started may go unanswered, but no response is cut off.
     const responses = slow.received().split('HTTP/1.1 200 ').slice(1);
     expect(responses.length).toBeGreaterThan(1);
     expect(responses.filter((text) => !text.endsWith('}'))).toEqual([]);
@@ -170,11 +170,11 @@ describe('a stop', () => {
     expect(api.cuts()).toEqual([]);
   });
 
-  test('with a delay fails readiness, serves everything else, and each answer ends its connection', async () => {
+  test('with a delay fails readiness, serves the rest, and closes each connection after its response', async () => {
     const api = await start({ shutdownDelayMs: 2_000, metricsPort: 0 });
     const [before, other] = [await answered(api), await answered(api)];
     const stopped = api.stop();
-    // However often it is asked, the log says so once.
+    // However often readiness is probed, its failure is logged once.
     for (let n = 0; n < 5; n++) expect((await api.ask('', '/readyz')).status).toBe(503);
     expect(api.logs.filter((line) => line.includes('"level":40'))).toHaveLength(2);
     before.socket.write(request('/ip_policies'));
@@ -187,11 +187,11 @@ describe('a stop', () => {
     await stopped;
   });
 
-  test('loses no request on a connection that is kept', async () => {
+  test('loses no request on a connection that is kept alive', async () => {
     const api = await start({ shutdownDelayMs: 1_000, rateLimit: 0, rateLimitPerOwner: 0 });
     let answers = 0;
     const failures: unknown[] = [];
-    /** On one connection as long as the server keeps it, as a client with keep-alive does. */
+    /** Sends requests on one connection for as long as the server keeps it open, as HTTP clients do. */
     const worker = async () => {
       for (;;) {
         const peer = await open(api).catch(() => undefined);
@@ -199,9 +199,9 @@ describe('a stop', () => {
         for (let n = 1; ; n++) {
           peer.socket.write(request('/ip_policies', { method: 'POST', headers: { 'content-length': '0' } }));
           const complete = () => peer.received().split('"metadata":null}').length - 1 >= n;
-          await waitFor('an answer', () => complete() || peer.end() !== undefined, { intervalMs: 1 });
+          await waitFor('a response', () => complete() || peer.end() !== undefined, { intervalMs: 1 });
           if (!complete()) {
-            // The first request may come with the end of the listener, and is not read then.
+            // The first request may arrive as the listener closes, and is then not read.
             if (n > 1) failures.push({ request: n, end: peer.end() });
             break;
           }
@@ -211,7 +211,7 @@ describe('a stop', () => {
       }
     };
     const workers = Array.from({ length: 16 }, worker);
-    await waitFor('answers', () => answers > 50);
+    await waitFor('responses', () => answers > 50);
     await api.stop();
     await Promise.all(workers);
     expect(failures).toEqual([]);

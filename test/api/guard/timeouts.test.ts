@@ -1,4 +1,4 @@
-/** How long a connection may do nothing. */
+/** How long a connection may be idle. */
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
@@ -15,7 +15,7 @@ async function connectedTo({ app }: Pick<TestApi, 'app'>): Promise<Socket> {
 
 const connected = async (timeouts: Timeouts) => connectedTo(await startTestApi({ timeouts }));
 
-/** All that comes until the server closes the connection. */
+/** Everything received until the server closes the connection. */
 async function untilClosed(socket: Socket): Promise<string> {
   let received = '';
   socket.on('data', (text: string) => {
@@ -26,7 +26,7 @@ async function untilClosed(socket: Socket): Promise<string> {
   return received;
 }
 
-test('a connection on which nothing happens is closed, also in the middle of a request that may take for ever', async () => {
+test('an idle connection is closed, even in the middle of a request without a timeout', async () => {
   const socket = await connected({ connection: 300, request: 0, handler: 0 });
   const head = ['POST /ip_policies HTTP/1.1', 'host: a', `authorization: Bearer ${ADMIN_KEY}`];
   socket.write([...head, 'content-type: application/json', 'content-length: 100', '', '{'].join('\r\n'));
@@ -34,15 +34,15 @@ test('a connection on which nothing happens is closed, also in the middle of a r
 });
 
 test.each([
-  ['a minute', {}, 60_000],
-  ['longer than a request may be handled', { handler: 90_000 }, 95_000],
-  ['ever, if a request may be handled for ever', { handler: 0 }, 0],
-])('a connection may be without traffic for %s', async (_, timeouts, timeout) => {
+  ['for a minute', {}, 60_000],
+  ['for longer than a handler may take', { handler: 90_000 }, 95_000],
+  ['without limit, if handlers have none', { handler: 0 }, 0],
+])('a connection may be idle %s', async (_, timeouts, timeout) => {
   const { app } = await startTestApi({ timeouts });
   expect(app.server.timeout).toBe(timeout);
 });
 
-test('a connection is kept for the next request for longer than the 60 s of common load balancers', async () => {
+test('an idle connection is kept alive for longer than the 60 s of common load balancers', async () => {
   expect((await startTestApi()).app.server.keepAliveTimeout).toBe(72_000);
 });
 
@@ -65,7 +65,7 @@ test('a body that does not arrive in time gets one response, which says so', asy
   expect(received).toContain('did not arrive in time');
 });
 
-test('a body may take longer to arrive than to be handled', async () => {
+test('a body may take longer to arrive than its handler may take', async () => {
   const socket = await connected({ handler: 1_000, request: 0 });
   const closed = untilClosed(socket);
   socket.write(beginning);
@@ -74,7 +74,7 @@ test('a body may take longer to arrive than to be handled', async () => {
   expect(await closed).toMatch(/^HTTP\/1\.1 201 /);
 });
 
-test('a client that does not read its responses is cut, and then they hold nothing', async () => {
+test('a client that does not read its responses is disconnected, and no bytes stay in flight', async () => {
   const api = await startTestApi({ timeouts: { connection: 200 } });
   const body = '\u0001'.repeat(64 * 1024);
   for (let n = 0; n < 5; n++) await api.admin.post('/backends/http_response', { body });

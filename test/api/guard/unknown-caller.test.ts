@@ -1,4 +1,4 @@
-/** What is read of a request whose caller nobody knows yet. */
+/** How much of a request is read before its caller is known. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { request } from './api-child.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-test('little of its body, which nobody could be charged for', async () => {
+test('little of a body is read before there is a known caller to charge it to', async () => {
   const api = await startTestApi();
   const { port } = new URL(await api.app.listen({ port: 0, host: '127.0.0.1' }));
   const held = await heldTransaction(api.databaseUrl);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ADMIN_KEY, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
-/** With so few, the requests of one key are handled one after the other. */
+/** With so few, the requests of one key are handled one at a time. */
 const CONNECTIONS = 2;
 
 const api = await startTestApi({ poolSize: CONNECTIONS });
@@ -26,7 +26,7 @@ async function aborted(method: string, route: string): Promise<number> {
   );
 }
 
-/** Whatever has arrived of a body is in flight, and so is what is made of an answer. */
+/** The bytes of bodies that have arrived so far, and of responses in the making. */
 async function inFlight(): Promise<number> {
   const { text } = await api.anonymous.get('/metrics');
   return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
@@ -53,7 +53,7 @@ async function expectAborted(id: string, method: string, route: string, before: 
 test.each([
   ['a probe', 'GET /readyz', ADMIN_KEY],
   ['a stranger', 'GET /ip_policies', 'nobody'],
-])('%s that goes away leaves a line at debug only: anybody may send them without end', async (who, what, key) => {
+])('%s that disconnects is logged at debug level, since anyone could fill the log', async (who, what, key) => {
   const held = await heldTransaction(api.databaseUrl);
   await held.query('lock table schema_migrations, api_keys');
   const id = who.replace(' ', '-');
@@ -66,7 +66,7 @@ test.each([
   await held.commit();
 });
 
-test('a client that closes in the middle of its body leaves one line in all', async () => {
+test('a client that disconnects in the middle of its body leaves one log line', async () => {
   const before = await aborted('POST', '/ip_policies');
   const unreadable = () => api.logs.filter((text) => text.includes('unreadable request'));
   const had = unreadable().length;
@@ -79,7 +79,7 @@ test('a client that closes in the middle of its body leaves one line in all', as
   expect(unreadable()).toHaveLength(had);
 });
 
-test('a client that goes away while its request is handled leaves one access line', async () => {
+test('a client that disconnects while its request is handled leaves one access line', async () => {
   const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
   const before = await aborted('DELETE', '/ip_policies/{id}');
   const held = await heldTransaction(api.databaseUrl);
@@ -90,12 +90,12 @@ test('a client that goes away while its request is handled leaves one access lin
   socket.resetAndDestroy();
   await expectAborted('handled-1', 'DELETE', '/ip_policies/{id}', before);
   await held.commit();
-  // It takes effect all the same.
+  // The request still takes effect.
   await vi.waitFor(async () => expect((await api.admin.get(`/ip_policies/${id}`)).status).toBe(404));
   expect(logged('handled-1')).toHaveLength(1);
 });
 
-test('a request whose client goes away while it waits for its turn does not take effect', async () => {
+test('a request whose client disconnects while it is queued does not take effect', async () => {
   const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
   const before = await aborted('POST', '/ip_policies');
   const held = await heldTransaction(api.databaseUrl);
@@ -113,7 +113,7 @@ test('a request whose client goes away while it waits for its turn does not take
   const stored = await policies();
   await held.commit();
   await first;
-  // Its turn comes after that of the other.
+  // This request is queued behind the aborted one, whose turn is over when it returns.
   await api.admin.get('/ip_policies');
   expect(await policies()).toEqual(stored);
   expect(logged('turn-1')).toHaveLength(1);

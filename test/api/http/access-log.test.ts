@@ -11,7 +11,7 @@ const names = new Set(['name', 'rules', 'cidr', 'labels', 'limit', 'id']);
 
 const line = z.object({ level: z.number(), msg: z.string() }).loose();
 
-/** What is logged of a request whose handler does this. */
+/** The access log of a request with this handler. */
 async function logged(handle: (request: FastifyRequest, reply: FastifyReply) => unknown, config = {}) {
   const lines: string[] = [];
   const write = (text: string) => void lines.push(text);
@@ -22,7 +22,7 @@ async function logged(handle: (request: FastifyRequest, reply: FastifyReply) => 
   addAccessLog(app, () => undefined);
   app.get('/secret', { config }, async (request, reply) => {
     request.documentedPath = '/{documented}';
-    // As if it had taken that long.
+    // Pretends that the request took this long.
     Object.defineProperty(reply, 'elapsedTime', { value: 12.34 });
     return (await handle(request, reply)) ?? 'x';
   });
@@ -31,7 +31,7 @@ async function logged(handle: (request: FastifyRequest, reply: FastifyReply) => 
   return requests.filter(({ msg }) => msg === 'request');
 }
 
-/** Under which names and with what words the reasons of a refusal are logged. */
+/** The logged reasons of a refusal, by their logged names. */
 async function reasonsOf(details: Record<string, string>, fixed: Record<string, string>, config: object = { names }) {
   const [only] = await logged((request, reply) => {
     request.reasons = { details, fixed };
@@ -41,7 +41,7 @@ async function reasonsOf(details: Record<string, string>, fixed: Record<string, 
 }
 
 describe('the line of a request', () => {
-  test('says what it was, how it ended and how long it took, and nothing that it holds', async () => {
+  test('has the method, route, status and duration, and nothing that the request holds', async () => {
     expect(await logged(() => 'x')).toEqual([
       { level: INFO, reqId: 'req-1', method: 'GET', route: '/{documented}', ms: 12.3, status: 200, msg: 'request' },
     ]);
@@ -49,8 +49,8 @@ describe('the line of a request', () => {
 
   test.each([
     ['a probe', '/readyz', 200],
-    ['one too many', '/{documented}', 429],
-  ])('is for those who look for it, if it was %s', async (_, path, status) => {
+    ['a request over the limit', '/{documented}', 429],
+  ])('is at debug level for %s', async (_, path, status) => {
     const lines = await logged((request, reply) => {
       request.documentedPath = path;
       void reply.code(status);
@@ -76,16 +76,16 @@ describe('the reasons of a refusal are logged', () => {
     ['/labels/secret', '/labels/…'],
     ['?secret', '?…'],
     ['?imit', '?…'],
-  ])('under names of ours alone: %s as %s', async (name, shown) => {
+  ])('only under names that the API defines: %s as %s', async (name, shown) => {
     expect(await reasonsOf({ [name]: 'holds secret' }, { [name]: 'is bad' })).toEqual({ [shown]: 'is bad' });
   });
 
-  test('once for each name, and in no words but fixed ones', async () => {
+  test('once for each name, and only with their fixed text', async () => {
     const details = { '/s1': 'holds secret', '/s2': 'holds secret', '/name': 'holds secret' };
     expect(await reasonsOf(details, { '/s1': 'a', '/s2': 'b' })).toEqual({ '/…': 'a', '/name': 'is not valid' });
   });
 
-  test('up to ten of them', async () => {
+  test('up to a limit of ten', async () => {
     const names = Array.from({ length: 11 }, (_, n) => `/rules/${n}/cidr`);
     const details = Object.fromEntries(names.map((name) => [name, 'is bad']));
     expect(Object.keys(Object(await reasonsOf(details, details)))).toEqual(names.slice(0, 10));

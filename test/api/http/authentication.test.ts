@@ -3,7 +3,7 @@ import { credentialsOf, requireAdmin } from '../../../src/api/http/authenticatio
 
 const OWNER = { id: 'ak_1', owner_id: 'usr_1', admin: false, active: true, expired: null };
 
-/** Of a database that has found this, and what it was asked. */
+/** A database that returns these rows, and the statements sent to it. */
 function found(...rows: Record<string, unknown>[]) {
   const asked: unknown[] = [];
   const query = async (statement: unknown) => {
@@ -29,7 +29,7 @@ describe('an Authorization header', () => {
     ['secret', /must have the form/],
     ['Basic secret', /must have the form/],
     [`Bearer ${'x'.repeat(513)}`, /must have the form/],
-  ])('%j names none, and the database is not asked', async (header, message) => {
+  ])('%j names no key, and the database is not queried', async (header, message) => {
     const { fingerprint, caller } = credentialsOf(header);
     expect(fingerprint).toBeUndefined();
     const db = found(OWNER);
@@ -45,19 +45,19 @@ test.each([
   ['unknown', []],
   ['expired', [{ ...OWNER, expired: true }]],
   ['inactive', [{ ...OWNER, active: false }]],
-])('a key that is %s is nobody', async (why, rows) => {
+])('a key that is %s is refused', async (why, rows) => {
   await expect(credentialsOf('Bearer secret').caller(found(...rows))).rejects.toMatchObject({
     code: 'UNAUTHENTICATED',
     message: expect.stringContaining(why),
   });
 });
 
-test('a key that has not expired yet is good', async () => {
+test('a key that has not expired yet is accepted', async () => {
   const admin = { ...OWNER, admin: true, expired: false };
   expect(await credentialsOf('Bearer secret').caller(found(admin))).toMatchObject({ admin: true });
 });
 
-test('only an admin is one', () => {
+test('requireAdmin accepts only an admin', () => {
   const caller = { id: 'usr_1', keyId: 'ak_1', secret: 'secret' };
   expect(() => requireAdmin({ ...caller, admin: true })).not.toThrow();
   expect(() => requireAdmin({ ...caller, admin: false })).toThrow(

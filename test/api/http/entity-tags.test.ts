@@ -41,7 +41,7 @@ describe('If-Match', () => {
     expect((await admin.send(method, path, { ...body, headers: { 'if-match': current } })).status).toBeLessThan(300);
   });
 
-  test('is decided under the lock: a change that commits meanwhile counts', async () => {
+  test('is checked under the lock, so that a change committed meanwhile counts', async () => {
     const { path, etag } = await create();
     const held = await heldTransaction(api.databaseUrl);
     const id = path.split('/').at(-1);

@@ -1,4 +1,4 @@
-/** What each failure is answered with, and said of in the log. */
+/** The response to each failure, and what is logged. */
 import Fastify, { type FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -18,40 +18,40 @@ const failure = (members: object, message = 'secret') => Object.assign(new Error
 
 test.each<[string, unknown, object]>([
   ['an error of the catalogue', new ApiError('NOT_FOUND', 'a'), { code: 'NOT_FOUND', message: 'a' }],
-  ['another media type', failure({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }), { code: 'UNSUPPORTED_MEDIA_TYPE' }],
+  ['a wrong media type', failure({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }), { code: 'UNSUPPORTED_MEDIA_TYPE' }],
   ['a bad escape', failure({ code: 'FST_ERR_BAD_URL' }), { details: { path: 'has a malformed percent escape' } }],
-  ['too long an id', failure({ code: 'FST_ERR_MAX_PARAM_LENGTH' }), { code: 'NOT_FOUND' }],
+  ['an id that is too long', failure({ code: 'FST_ERR_MAX_PARAM_LENGTH' }), { code: 'NOT_FOUND' }],
   [
-    'another fault of the request',
+    'another error of the request',
     failure({ code: 'FST_ERR_X', statusCode: 499 }, 'a'),
     { code: 'INVALID_REQUEST', details: { request: 'a' } },
   ],
   ['a fault of the framework', failure({ code: 'FST_ERR_X', statusCode: 500 }), { code: 'INTERNAL_ERROR' }],
   ['a fault of the framework without a status', failure({ code: 'FST_ERR_X' }), { code: 'INTERNAL_ERROR' }],
-  ['a fault with the status of another', failure({ code: 'OTHER', statusCode: 400 }), { code: 'INTERNAL_ERROR' }],
-  ['a fault with a number for a code', failure({ code: 5 }), { code: 'INTERNAL_ERROR' }],
+  ['a foreign fault with a status', failure({ code: 'OTHER', statusCode: 400 }), { code: 'INTERNAL_ERROR' }],
+  ['a fault with a numeric code', failure({ code: 5 }), { code: 'INTERNAL_ERROR' }],
   ['a fault without a code', failure({}), { code: 'INTERNAL_ERROR' }],
-  ['what is no error', 'secret', { code: 'INTERNAL_ERROR' }],
-  ['a database that is away', failure({ code: 'ECONNREFUSED' }), { code: 'UNAVAILABLE', message: /not available/ }],
+  ['a value that is not an error', 'secret', { code: 'INTERNAL_ERROR' }],
+  ['an unreachable database', failure({ code: 'ECONNREFUSED' }), { code: 'UNAVAILABLE', message: /not available/ }],
   [
-    'a reference to what is to be deleted',
+    'the deletion of a referenced resource',
     failure({ code: '23503', table: 'edges', constraint: 'c', detail: 'is still referenced from table "edges"' }),
     { code: 'RESOURCE_IN_USE', details: { referrers: 'edges' } },
   ],
   [
-    'a reference to what is not there',
+    'a reference to a missing resource',
     failure({ code: '23503', constraint: 'c', detail: 'is not present' }),
     { code: 'CONFLICT', details: { rule: 'c' } },
   ],
-  ['something twice', failure({ code: '23505', constraint: 'c' }), { code: 'CONFLICT', details: { rule: 'c' } }],
-])('%s is answered as what it is', (_, error, { message, ...expected }: { message?: string | RegExp }) => {
+  ['a duplicate value', failure({ code: '23505', constraint: 'c' }), { code: 'CONFLICT', details: { rule: 'c' } }],
+])('%s becomes the matching catalogue error', (_, error, { message, ...expected }: { message?: string | RegExp }) => {
   const answer = toApiError(error);
   expect(answer).toMatchObject(expected);
   if (message !== undefined) expect(answer.message).toMatch(message);
   expect(JSON.stringify([answer.message, answer.details])).not.toContain('secret');
 });
 
-/** The answer to a request that fails so, and what is noted of it. */
+/** The response to a request that fails with this error, and what is logged. */
 async function answered(error: unknown) {
   const levels: number[] = [];
   const write = (line: string) => void levels.push(JSON.parse(line).level);
@@ -73,8 +73,8 @@ async function answered(error: unknown) {
   return { ...(await app.inject('/')), noted, reasons, levels };
 }
 
-describe('an answer', () => {
-  test('has the error, and the headers of the error and of every answer', async () => {
+describe('the response', () => {
+  test('has the error, the headers of the error, and those of every response', async () => {
     const { statusCode, headers, body, noted, reasons } = await answered(rateLimited(7, 'slow down'));
     expect(statusCode).toBe(429);
     expect(headers).toMatchObject({ 'retry-after': '7', 'service-version': '2', 'x-request-id': 'req-1' });
@@ -84,7 +84,7 @@ describe('an answer', () => {
     expect(reasons).toEqual([null]);
   });
 
-  test('to what is invalid leaves its reasons to the log', async () => {
+  test('to an invalid request passes the reasons to the access log', async () => {
     const error = new ApiError('INVALID_REQUEST', 'a', { '/a': 'b' });
     expect(await answered(error)).toMatchObject({ statusCode: 400, noted: [], reasons: [error] });
   });
@@ -96,21 +96,21 @@ describe('an answer', () => {
     [failure({ code: 'ECONNREFUSED' }), [['error of ECONNREFUSED', expect.stringContaining('not available')]]],
     [internalError(), []],
     [new ApiError('NOT_FOUND', 'a'), []],
-  ])('to %s is noted where it may come by the thousand', async (error, expected) => {
+  ])('to %s is counted if it may occur thousands of times', async (error, expected) => {
     expect((await answered(error)).noted).toEqual(expected);
   });
 
   test.each<[string, unknown, number[]]>([
-    ['a fault that nobody has thought of', new Error('x'), [50]],
-    ['one that is known', internalError(), [40]],
-    ['a fault of the caller', new ApiError('NOT_FOUND', 'a'), []],
-    ['what may come by the thousand', overloaded('full'), []],
-    ['what does so while the database is away', unavailable('away'), []],
-  ])('to %s has its place in the log', async (_, error, expected) => {
+    ['an unexpected fault', new Error('x'), [50]],
+    ['an expected fault', internalError(), [40]],
+    ['an error of the caller', new ApiError('NOT_FOUND', 'a'), []],
+    ['a refusal for load', overloaded('full'), []],
+    ['a refusal while the database is down', unavailable('away'), []],
+  ])('to %s is logged at the right level, if at all', async (_, error, expected) => {
     expect((await answered(error)).levels).toEqual(expected);
   });
 
-  test('to nobody is short', async () => {
+  test('to a client that has gone is empty', async () => {
     expect(await answered(new RequestAborted())).toMatchObject({
       statusCode: 499,
       body: '',

@@ -7,7 +7,7 @@ const { admin, anonymous } = api;
 const address = new URL(await api.app.listen({ host: '127.0.0.1', port: 0 }));
 
 describe('an error', () => {
-  test('has one shape, with the id of the request', async () => {
+  test('has one shape, which includes the id of the request', async () => {
     const reply = await admin.get('/ip_policies/nonsense', { 'x-request-id': 'from-me' });
     expect(reply.error).toEqual({
       error_code: 'NOT_FOUND',
@@ -21,13 +21,13 @@ describe('an error', () => {
     });
   });
 
-  test('of a path that does not exist is 404', async () => {
+  test('for a path that does not exist is 404', async () => {
     for (const path of ['/', '/nothing', `/ip_policies/${newId('ipp')}/nothing`, '/IP_POLICIES']) {
       expect((await anonymous.get(path)).error.error_code, path).toBe('NOT_FOUND');
     }
   });
 
-  test('of a path that does not take the method is 405, and says which it takes', async () => {
+  test('for a method that the path does not support is 405, and lists those it supports', async () => {
     const reply = await admin.put('/ip_policies', {});
     expect(reply.error.error_code).toBe('METHOD_NOT_ALLOWED');
     expect(reply.headers.allow).toBe('GET, HEAD, POST');
@@ -40,7 +40,7 @@ describe('an error', () => {
   test.each([
     ['QUERY', '/ip_policies', 'GET, HEAD, POST'],
     ['PATCH', '/credentials/authenticate', 'POST'],
-  ])('of %s %s is that, not what else is wrong', async (method, path, allow) => {
+  ])('for %s %s is 405, whatever else is wrong', async (method, path, allow) => {
     const url = new URL(path, address);
     for (const headers of [{}, { 'content-type': 'text/plain' }]) {
       const reply = await fetch(url, { method, headers, body: 'x' });
@@ -56,7 +56,7 @@ describe('an error', () => {
     ['{"__proto__":{}}', /__proto__/],
     [`{"a":${'['.repeat(40)}${']'.repeat(40)}}`, /nested/],
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
-  ])('of the body %s says what is wrong with it', async (body, reason) => {
+  ])('for the body %s says what is wrong with it', async (body, reason) => {
     const { error } = await admin.post('/ip_policies', body);
     expect(error.error_code).toBe('INVALID_REQUEST');
     expect(error.details.body).toMatch(reason);
@@ -65,17 +65,17 @@ describe('an error', () => {
   test.each([
     ['text/plain', 'x'],
     ['application/json; charset=latin1', '{}'],
-  ])('of the media type %s is 415', async (type, body) => {
+  ])('for the media type %s is 415', async (type, body) => {
     const { error } = await admin.post('/ip_policies', body, { 'content-type': type });
     expect(error.error_code).toBe('UNSUPPORTED_MEDIA_TYPE');
   });
 
-  test('of a body above the limit is 413', async () => {
+  test('for a body above the limit is 413', async () => {
     const { error } = await admin.post('/ip_policies', { metadata: 'x'.repeat(1024 * 1024) });
     expect(error.error_code).toBe('PAYLOAD_TOO_LARGE');
   });
 
-  test('does not come from an empty body that is announced as JSON', async () => {
+  test('is not returned for an empty body with the content type of JSON', async () => {
     const created = await admin.post('/ip_policies', '', { 'content-type': 'application/json' });
     expect(created.status).toBe(201);
     const { id } = JSON.parse(created.text);
@@ -86,13 +86,13 @@ describe('an error', () => {
   });
 
   test.each(['nonsense', newId('cr'), `${newId('ipp')}x`, '%00', '..%2f..', 'ipp_', 'x'.repeat(500)])(
-    'of the id %s is 404',
+    'for the id %s is 404',
     async (id) => {
       expect((await admin.get(`/ip_policies/${id}`)).error.error_code).toBe('NOT_FOUND');
     },
   );
 
-  test('of an escape that is none is 400', async () => {
+  test('for a malformed percent escape is 400', async () => {
     expect((await admin.get('/ip_policies/%zz')).error.details.path).toMatch(/escape/);
   });
 });

@@ -12,7 +12,7 @@ const { admin } = api;
 const listen = async ({ app }: typeof api) => new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
 const address = await listen(api);
 
-/** What comes back for these bytes until the server closes the connection. */
+/** Sends these bytes; returns everything received until the server closes the connection. */
 function exchange(bytes: string, { port, hostname } = address): Promise<string> {
   return new Promise((resolve, reject) => {
     let got = '';
@@ -32,7 +32,7 @@ const stored = async () =>
     await api.rows('select * from resource_references'),
   ]);
 
-test('what a request calls the server is in its answer, and nowhere else', async () => {
+test('the Host of a request appears in its response, and is not stored', async () => {
   const forged = (more = {}) => ({ host: 'forged.example', ...more });
   const key = { 'idempotency-key': 'forged-1' };
   const first = await admin.post('/ip_policies', {}, forged(key));
@@ -50,7 +50,7 @@ test('what a request calls the server is in its answer, and nowhere else', async
   await admin.post(sources, type, forged({ 'idempotency-key': 'forged-3' }));
   expect(await stored()).not.toContain('forged');
 
-  // A replay names the server as its own request does.
+  // A replay has the Host of its own request.
   const again = await admin.post('/ip_policies', {}, { host: 'other.example', ...key });
   expect(again.headers['idempotency-replayed']).toBe('true');
   expect(again.text).toBe(first.text.replaceAll('forged.example', 'other.example'));
@@ -74,7 +74,7 @@ test('what a request calls the server is in its answer, and nowhere else', async
   ]);
 });
 
-test('only links are completed in a replay, not what looks like one', async () => {
+test('a replay completes only links, not values that look like links', async () => {
   const headers = { uri: '/x', id: '/y' };
   const send = () => admin.post('/backends/http_response', { headers }, { host: 'a', 'idempotency-key': 'links' });
   const first = await send();
@@ -82,8 +82,8 @@ test('only links are completed in a replay, not what looks like one', async () =
   expect((await send()).text).toBe(first.text);
 });
 
-describe('a target in absolute form', () => {
-  /** What comes back for a request with the key of the admin. */
+describe('a request target in absolute form', () => {
+  /** Sends a request with the key of the admin; returns the status and head of the response. */
   async function send(line: string, body: string, ...headers: string[]) {
     const own = ['host: a.example', 'connection: close', `authorization: Bearer ${ADMIN_KEY}`];
     const sent = [...own, 'content-type: application/json', `content-length: ${body.length}`, ...headers];
@@ -91,7 +91,7 @@ describe('a target in absolute form', () => {
     return { status: Number(got.split(' ')[1]), head: got.split('\r\n\r\n')[0]?.toLowerCase() };
   }
 
-  test('is the same request as its path alone, and what it calls the server is not stored', async () => {
+  test('is equivalent to its path alone, and its host is not stored', async () => {
     const { id } = (await admin.post('/event_subscriptions', {})).as(eventSubscription.view);
     const sources = `/event_subscriptions/${id}/sources`;
     const body = { type: 'user_created.v0' };
@@ -106,7 +106,7 @@ describe('a target in absolute form', () => {
   });
 });
 
-test('a Host header that is none is refused where no base URL is configured', async () => {
+test('an invalid Host header is refused if no base URL is configured', async () => {
   const { error } = await admin.get('/ip_policies', { host: 'a.example/<script>' });
   expect(error.details.Host).toBe('must be a host name or address, optionally with a port');
   for (const host of ['a:99999', '1.2.3.256', '[::::]']) {

@@ -30,7 +30,7 @@ describe('parseJson', () => {
     );
   });
 
-  test('refuses a second key of the same name, wherever and however spelled', () => {
+  test('refuses a duplicate key, wherever it is and however it is spelled', () => {
     fc.assert(
       fc.property(fc.string(), fc.boolean(), fc.boolean(), (key, first, second) => {
         fc.pre(key !== '__proto__');
@@ -40,7 +40,7 @@ describe('parseJson', () => {
     );
   });
 
-  test('goes as deep as it says, and no deeper', () => {
+  test('accepts 32 levels of nesting and no more', () => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     expect(parse(nested(32))).toHaveProperty('value');
     expect(parse(nested(33))).toEqual({ reason: 'is nested more than 32 levels deep' });
@@ -51,7 +51,7 @@ describe('parseJson', () => {
     expect(parse(text)).toMatchObject({ fixed: 'has a key twice in one object' });
   });
 
-  test('repeats the beginning of a key that it refuses, but not where that is logged', () => {
+  test('quotes the start of a duplicate key in its reason, but not in the reason for the log', () => {
     const [begin, end] = ['x'.repeat(64), 'y'];
     expect(parse(`{"${begin}${end}":1,"${begin}${end}":2}`)).toEqual({
       reason: `has the key "${begin}" twice in one object`,
@@ -63,7 +63,7 @@ describe('parseJson', () => {
     expect(parse(text)).toEqual({ reason: 'must not have a key "__proto__"' });
   });
 
-  test('refuses what is no text, and what is no JSON in words that may be logged', () => {
+  test('refuses invalid UTF-8, and invalid JSON with a reason that is safe to log', () => {
     expect(parseJson(Buffer.from([0x22, 0xff, 0x22]))).toEqual({ reason: 'is not valid UTF-8' });
     for (const text of ['{', '"a', '{"a":1,}', '"\\', '"\\"', '{"\\x":1}']) {
       expect(parse(text)).toEqual({
@@ -73,7 +73,7 @@ describe('parseJson', () => {
     }
   });
 
-  test('takes none for nothing', () => {
+  test('reads an empty body as undefined', () => {
     expect(parse('')).toEqual({ value: undefined, bytes: 0 });
   });
 
@@ -84,11 +84,11 @@ describe('parseJson', () => {
     ['{}', 1],
     ['[1,2,3]', 3],
     ['{"a,b":{},"c":[1]}', 4],
-  ])('counts what %s takes beside its texts as %i values', (text, values) => {
+  ])('counts %s as %i values besides its strings', (text, values) => {
     expect(parse(text)).toEqual({ value: JSON.parse(text), bytes: 32 * values });
   });
 
-  test('takes as many values as there may be, and not one more', () => {
+  test('accepts values and keys up to their limits, and not one more', () => {
     const values = (count: number) => JSON.stringify(Array(count).fill(0));
     expect(parse(values(20_000))).toMatchObject({ bytes: 32 * 20_000 });
     expect(parse(values(20_001))).toEqual({ reason: 'has more than 20000 values' });

@@ -1,4 +1,4 @@
-/** What any operation says of a bad body is in our words. */
+/** Every operation describes a bad body in our own words. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ApiError } from '../../../src/api/errors/errors.ts';
@@ -15,7 +15,7 @@ function refusals(schema: z.ZodType, value: unknown): Record<string, string> {
   return {};
 }
 
-describe('no operation lets a message of the library through', () => {
+describe('no message of the validation library reaches a caller of', () => {
   const taking = OPERATIONS.flatMap(({ operationId, body }) => (body ? [[operationId, body] as const] : []));
 
   const long = 'x'.repeat(70_000);

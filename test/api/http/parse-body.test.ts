@@ -1,4 +1,4 @@
-/** What an operation makes of a body. */
+/** How the body of an operation is parsed. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ApiError } from '../../../src/api/errors/errors.ts';
@@ -27,13 +27,13 @@ function bodyOf(body: unknown, { creates = false, params = {}, schema = RULES }:
 }
 const AS_UPDATE = { creates: false, params: {}, schema: RULES };
 
-/** Reasons that may be logged as they are. */
+/** Reasons that may be logged unchanged. */
 const refusedFor = (details: Record<string, string>) => ({ details, fixed: details });
 
 describe('a body', () => {
   test.each([
-    ['none', undefined, {}],
-    ['one that has all', { name: 'a', rules: [{ cidr: 'b' }] }, { name: 'a', rules: [{ cidr: 'b' }] }],
+    ['absent', undefined, {}],
+    ['complete', { name: 'a', rules: [{ cidr: 'b' }] }, { name: 'a', rules: [{ cidr: 'b' }] }],
   ])('may be %s', (_, body, expected) => {
     expect(bodyOf(body)).toEqual({ body: expected, sentBack: [] });
   });
@@ -46,7 +46,7 @@ describe('a body', () => {
     expect(bodyOf(body)).toEqual(refusedFor({ body: `must be a JSON object, not ${kind}` }));
   });
 
-  test('may repeat what the path says, or leave it empty, and not contradict it', () => {
+  test('may repeat path parameters or leave them empty, but not contradict them', () => {
     const params = { policy: 'p_1', rule: 'r_1' };
     for (const more of [{ policy: 'p_1' }, { policy: 'p_1', rule: 'r_1' }, { policy: '', rule: null }]) {
       expect(bodyOf({ name: 'a', ...more }, { params })).toEqual({ body: { name: 'a' }, sentBack: [] });
@@ -56,13 +56,13 @@ describe('a body', () => {
     );
   });
 
-  test('has 50 problems at most', () => {
+  test('is refused for at most 50 problems', () => {
     const members = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, n]));
     const unknown = Array.from({ length: 50 }, (_, n) => [`/k${n}`, 'unknown field']);
     expect(bodyOf(members)).toEqual(refusedFor(Object.fromEntries(unknown)));
   });
 
-  test('is refused in words that may be logged, whatever it holds', () => {
+  test('is refused with additional fixed reasons, which are safe to log', () => {
     const schema = z.strictObject({
       a: z.string().refine(() => false, 'must not be secret'),
       b: z
@@ -84,7 +84,7 @@ describe('a body', () => {
 });
 
 describe('read-only members of a body', () => {
-  test('are handed on, to be held against what is stored', () => {
+  test('are passed on, to be compared with what is stored', () => {
     expect(bodyOf({ name: 'a', id: 'x', rules: [{ cidr: 'b', id: 'y' }] })).toEqual({
       body: { name: 'a', rules: [{ cidr: 'b' }] },
       sentBack: [
@@ -94,13 +94,13 @@ describe('read-only members of a body', () => {
     });
   });
 
-  test('say nothing of what else is wrong', () => {
+  test('are not reported while other members are invalid', () => {
     expect(bodyOf({ id: 'x', name: 5, other: 1 })).toEqual(
       refusedFor({ '/name': 'must be a string, not a number', '/other': 'unknown field' }),
     );
   });
 
-  test('are refused on create, unless they are none', () => {
+  test('are refused on create, unless they are null or empty', () => {
     expect(bodyOf({ name: 'a', id: null, kind: '' }, { creates: true })).toEqual({
       body: { name: 'a' },
       sentBack: [],
@@ -113,7 +113,7 @@ describe('read-only members of a body', () => {
 });
 
 describe('a member that stands for another', () => {
-  test('is read as that one, and what is said of it names where it was sent', () => {
+  test('is read as that one, and problems name the place where it was sent', () => {
     expect(bodyOf({ name: 'a', shown: [{ cidr: 'b', id: 'y' }] })).toEqual({
       body: { name: 'a', rules: [{ cidr: 'b' }] },
       sentBack: [
@@ -130,9 +130,9 @@ describe('a member that stands for another', () => {
   });
 
   test.each([
-    ['beside that one', { rules: [{ cidr: 'b' }], shown: [{ cidr: 'c' }] }, { rules: [{ cidr: 'b' }] }],
-    ['when it is none', { name: 'a', shown: null }, { name: 'a' }],
-  ])('does not %s', (_, body, expected) => {
+    ['when that one is sent as well', { rules: [{ cidr: 'b' }], shown: [{ cidr: 'c' }] }, { rules: [{ cidr: 'b' }] }],
+    ['when it is null', { name: 'a', shown: null }, { name: 'a' }],
+  ])('sets nothing %s', (_, body, expected) => {
     expect(bodyOf(body)).toMatchObject({ body: expected });
   });
 });

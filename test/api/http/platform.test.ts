@@ -4,7 +4,7 @@ import { acmeAuthority, serviceDomains } from '../../../src/api/http/platform.ts
 test.each([
   ['tunnels.example.com', ['tunnels.example.com']],
   [' One.example , two.example', ['one.example', 'two.example']],
-])('the domains of the service are a list: %s', (list, expected) => {
+])('service domains are a comma-separated list: %s', (list, expected) => {
   expect(serviceDomains.parse(list)).toEqual(expected);
 });
 
@@ -13,7 +13,7 @@ test.each([
   ['a.example,', '"": the host name is empty'],
   ['a.example, b', '"b": must have at least two labels, as in example.com'],
   ['*.a.example', '"*.a.example": name the domain itself; that includes all names below it'],
-])('the domains of the service are not "%s"', (list, reason) => {
+])('service domains may not be "%s"', (list, reason) => {
   expect(serviceDomains.safeParse(list).error?.issues.map(({ message }) => message)).toEqual([reason]);
 });
 
@@ -27,6 +27,6 @@ test.each([
   ['Two', false],
   ['two words', false],
   ['1a', false],
-])('the authority may be called "%s": %s', (name, expected) => {
+])('the ACME authority may be called "%s": %s', (name, expected) => {
   expect(acmeAuthority.safeParse(name).success).toBe(expected);
 });

@@ -27,7 +27,7 @@ test.each<[string, unknown, unknown]>([
   ['a link of another scheme', { uri: 'ftp://a/x/1' }, { uri: 'http://a/x/1' }],
   ['a relative link', { uri: 'x/1' }, { uri: 'x/2' }],
   ['a link that only ends alike', { uri: 'http://a/y/x/1' }, { uri: 'http://a/x/1' }],
-  ['an address with another host that is no link', { url: 'http://b/x/1' }, { url: 'http://a/x/1' }],
+  ['an address that is no link, with another host', { url: 'http://b/x/1' }, { url: 'http://a/x/1' }],
   ['another time', '2026-11-21T10:00:00.901Z', TIME],
   ['a text that is no time', 'yesterday', TIME],
   ['null for a value', null, 'a'],
@@ -35,10 +35,10 @@ test.each<[string, unknown, unknown]>([
   ['null for an empty list', null, []],
   ['a number as text', '1', 1],
   ['0 for false', 0, false],
-  ['a member more', { a: 1, b: 2 }, { a: 1 }],
-  ['a member less', { a: 1 }, { a: 1, b: 2 }],
+  ['an extra member', { a: 1, b: 2 }, { a: 1 }],
+  ['a missing member', { a: 1 }, { a: 1, b: 2 }],
   ['a longer list', [1, 2], [1]],
-  ['a longer list of nothing', [1, null], [1]],
+  ['a list with an extra null', [1, null], [1]],
   ['another order', [2, 1], [1, 2]],
   ['an object for a list', { 0: 1 }, [1]],
   ['an inherited member', {}, { toString: 'x' }],
@@ -48,7 +48,7 @@ test.each<[string, unknown, unknown]>([
 
 const FIXED = { reason: 'cannot be changed' };
 
-/** What is refused of these members, by where they were sent, or that they are taken. */
+/** Where the refused members were sent, or `taken` if none is refused. */
 function refused(
   sent: readonly (readonly [path: readonly PropertyKey[], value: unknown])[],
   before: unknown,
@@ -68,7 +68,7 @@ function refused(
 }
 
 describe('a member that was sent back', () => {
-  test('is taken as it is shown, and else refused where it was sent', () => {
+  test('is accepted if it equals what is shown, and otherwise refused at the place where it was sent', () => {
     const shown = { id: 'x_1', uri: 'https://a/x/1', kind: null };
     expect(
       refused(
@@ -93,12 +93,12 @@ describe('a member that was sent back', () => {
     ).toEqual(['/sent/uri', '/sent/kind']);
   });
 
-  test('is not taken as it will be shown, or as nothing where there is something', () => {
+  test('is refused if it equals only the new value, or is empty although there is a value', () => {
     expect(refused([[['kind'], 'b']], { kind: 'a' }, { kind: 'b' })).toEqual(['/sent/kind']);
     expect(refused([[['kind'], '']], { kind: 'a' })).toEqual(['/sent/kind']);
   });
 
-  test(`is one of ${MAX_PROBLEMS} problems at most, the first ones`, () => {
+  test(`is reported if it is among the first ${MAX_PROBLEMS} problems`, () => {
     const names = Array.from({ length: 52 }, (_, n) => `k${n}`);
     expect(MAX_PROBLEMS).toBe(50);
     expect(
@@ -122,26 +122,26 @@ describe('a member that was sent back inside an element of a list', () => {
 
   test.each<[string, object]>([
     ['the same element', first],
-    ['another element, as a whole', second],
-    ['another element, named by its link alone', { uri: 'http://b/r/2', at: 'friday' }],
-    ['another element, named and nothing else', { uri: 'http://b/r/2' }],
-    ['another element, whose name comes last', { at: 'friday', note: '', id: 'r_2' }],
-    ['nothing', { id: '', at: null }],
-  ])('is taken as %s shows it', (_, members) => {
+    ['another element, sent as a whole', second],
+    ['another element, with its link but not its id', { uri: 'http://b/r/2', at: 'friday' }],
+    ['another element, of which only the link is sent', { uri: 'http://b/r/2' }],
+    ['another element, whose id comes last', { at: 'friday', note: '', id: 'r_2' }],
+    ['no element, if empty', { id: '', at: null }],
+  ])('is accepted from %s', (_, members) => {
     expect(refused(element('rules', 0, members), before)).toBe('taken');
   });
 
   test.each<[string, object, string[]]>([
     ['mixed from two elements', { id: 'r_2', at: 'monday', note: 'x' }, ['id', 'note']],
-    ['without the name of the element', { at: 'friday' }, ['at']],
-    ['under the name of another member', { at: 'r_2' }, ['at']],
-    ['of no element', { id: 'r_3', note: null }, ['id']],
-    ['of another list', { id: 'o_1', at: 'sunday' }, ['id', 'at']],
-  ])('is refused %s', (_, members, names) => {
+    ['sent without the id and link of its element', { at: 'friday' }, ['at']],
+    ['it is the id of an element under another name', { at: 'r_2' }, ['at']],
+    ['taken from no element', { id: 'r_3', note: null }, ['id']],
+    ['taken from another list', { id: 'o_1', at: 'sunday' }, ['id', 'at']],
+  ])('is refused if %s', (_, members, names) => {
     expect(refused(element('rules', 0, members), before)).toEqual(names.map((name) => `/sent/rules/0/${name}`));
   });
 
-  test('is taken as the new element will show it', () => {
+  test('is accepted as the new element will show it', () => {
     const after = { rules: [{ id: 'r_3', uri: 'https://a/r/3', at: 'today' }] };
     const sent = element('rules', 0, { id: 'r_3', uri: 'http://b/r/3', at: 'today' });
     expect(refused(sent, before, after)).toBe('taken');

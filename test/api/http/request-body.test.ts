@@ -8,10 +8,10 @@ import { readBodies } from '../../../src/api/http/request-body.ts';
 import { open } from '../guard/api-child.ts';
 
 const LIMIT = 20;
-/** The cost of a piece beside its bytes. */
+/** The cost of a piece besides its bytes. */
 const PIECE = 512;
 
-/** @param room how often bytes may be added */
+/** @param room how many times bytes may be added */
 async function start(room = Number.POSITIVE_INFINITY) {
   const app = Fastify();
   onTestFinished(async () => void (await app.close()));
@@ -28,7 +28,7 @@ async function start(room = Number.POSITIVE_INFINITY) {
   app.post('/', async ({ body }) => ({ body }));
   const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }));
   const peer = await open({ port: Number(port) });
-  // Before the server is closed, which waits for what a request has announced.
+  // Runs before the server is closed, which would wait for the rest of an announced body.
   onTestFinished(() => void peer.socket.destroy());
   const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   return {
@@ -41,7 +41,7 @@ async function start(room = Number.POSITIVE_INFINITY) {
   };
 }
 
-test('each piece of a body is charged, and so is what was parsed', async () => {
+test('each piece of a body is charged, and so is the parsed value', async () => {
   const { added, peer, send } = await start();
   send(['{"a"', ':1', '}']);
   await peer.until(/\{"body":\{"a":1\}\}/);
@@ -50,17 +50,16 @@ test('each piece of a body is charged, and so is what was parsed', async () => {
 });
 
 test.each<[string, Parameters<Awaited<ReturnType<typeof start>>['send']>, number, number?]>([
-  ['as long as it may be', [[JSON.stringify('x'.repeat(LIMIT - 2))]], 200],
-  ['too long', [['x'.repeat(LIMIT), 'y']], 413],
-  ['without room', [['{}', ' ']], 503, 1],
-  ['of another type', [['a=b'], 'text/plain'], 415],
-  ['of another type, but empty', [[], 'text/plain'], 200],
-  ['in another charset', [['{}'], 'application/json; charset=latin1'], 415],
-])('a body %s', async (_, sent, status, room) => {
+  ['at the size limit', [[JSON.stringify('x'.repeat(LIMIT - 2))]], 200],
+  ['above the size limit', [['x'.repeat(LIMIT), 'y']], 413],
+  ['for which there is no room', [['{}', ' ']], 503, 1],
+  ['of an unsupported type', [['a=b'], 'text/plain'], 415],
+  ['that is empty, of an unsupported type', [[], 'text/plain'], 200],
+  ['in an unsupported charset', [['{}'], 'application/json; charset=latin1'], 415],
+])('a body %s leaves the connection usable', async (_, sent, status, room) => {
   const { peer, send } = await start(room);
   send(...sent);
   await peer.until(new RegExp(`^HTTP/1.1 ${status} `));
-  // The connection goes on.
   send(['2']);
   await peer.until(/HTTP\/1.1 (?:200|503) [\s\S]*HTTP\/1.1 |HTTP\/1.1 4\d\d [\s\S]*HTTP\/1.1 200/);
 });

@@ -26,7 +26,7 @@ describe('a create', () => {
       { [KEY]: 'k', [SCOPE]: 's', [SEQUENCE]: '7' },
       { idempotencyKey: 'k', idempotencyPlace: { scope: 's', sequence: 7 } },
     ],
-  ])('%s', (_, headers, expected) => {
+  ])('may be sent %s', (_, headers, expected) => {
     expect(parse(headers)).toEqual(expected);
   });
 

@@ -1,4 +1,4 @@
-/** What a route makes of a request before its operation sees it, and of what that returns. */
+/** What a route does with a request before it calls the operation, and then with the result. */
 import Fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ import { SET_BY_SERVICE } from '../../../src/resources/definition/read-only.ts';
 /** Nothing connects to it. */
 const url = 'postgres://nobody@127.0.0.1:1/none';
 const nothing = openDatabase({ url, poolSize: 1, statementTimeoutMs: 1_000, connectTimeoutMs: 1_000 });
-/** It knows every key; that of an admin is `admin`. */
+/** Finds every key; that of an admin is `admin`. */
 const db: Database = {
   ...nothing,
   query: async ({ values }) => [
@@ -36,7 +36,7 @@ const THING: Operation = {
   handle: async () => ({ body: {} }),
 };
 
-/** An API with that operation, without a database and with no limit that anybody could reach. One request of a key, and of an owner, is handled at a time. */
+/** An API without a database or reachable limits. It handles one request of a key, and of an owner, at a time. */
 async function startRoute(members: Partial<Operation>) {
   const app = Fastify();
   onTestFinished(async () => void (await app.close()));
@@ -85,7 +85,7 @@ async function startRoute(members: Partial<Operation>) {
 }
 
 describe('a request', () => {
-  test('is authenticated before there has to be room for its response, and again before it is handled', async () => {
+  test('is authenticated before the check for room, which is repeated before it is handled', async () => {
     const { ask, steps, routes } = await startRoute({});
     const { statusCode, headers } = await ask();
     expect([statusCode, headers['service-version']]).toEqual([200, '2']);
@@ -96,7 +96,7 @@ describe('a request', () => {
   test.each([
     ['2', 200],
     ['3', 400],
-  ])('may name version 2, and no other, after it has counted: %s', async (version, status) => {
+  ])('counts against the limits, and then must be for version 2: %s', async (version, status) => {
     const { ask, steps } = await startRoute({});
     const reply = await ask({ 'service-version': version });
     expect(reply.statusCode).toBe(status);
@@ -109,12 +109,12 @@ describe('a request', () => {
     ['anyone', { authorization: 'Bearer admin' }, 200],
     ['admin', {}, 403],
     ['admin', { authorization: 'Bearer admin' }, 200],
-  ])('to what is for %s, of %j, has %i', async (access, headers, status) => {
+  ])('to an operation for %s, with the headers %j, has the status %i', async (access, headers, status) => {
     const { ask } = await startRoute({ access });
     expect((await ask(headers)).statusCode).toBe(status);
   });
 
-  test('whose path has a value that does not fit leads nowhere, and says why', async () => {
+  test('with an invalid value in its path is 404, and the error says why', async () => {
     const { app } = await startRoute({});
     const { statusCode, body } = await app.inject({ url: '/things/long', headers: { authorization: 'Bearer owner' } });
     expect(statusCode).toBe(404);
@@ -125,23 +125,23 @@ describe('a request', () => {
   });
 });
 
-describe('an operation sees', () => {
+describe('an operation receives', () => {
   const CONDITIONS = { 'if-match': ['"1"', '"2"'], 'if-none-match': '"3"', 'idempotency-key': 'k' };
   const body = z.strictObject({ name: z.string().default('none') });
   const none = { ifMatch: undefined, ifNoneMatch: undefined, idempotencyKey: undefined, idempotencyPlace: undefined };
   const all = { caller: { id: 'owner' }, params: { id: 'a' }, query: {}, base: 'https://base.test', path: '/things/a' };
 
   test.each<[string, Partial<Operation>, object | undefined, object]>([
-    ['of a read', {}, undefined, { ...none, method: 'GET', body: {}, sentBack: [], sent: undefined }],
-    ['of a read with a tag', { tagged: true }, undefined, { ...none, ifNoneMatch: ['"3"'] }],
+    ['no conditions of a read', {}, undefined, { ...none, method: 'GET', body: {}, sentBack: [], sent: undefined }],
+    ['If-None-Match of a read with a tag', { tagged: true }, undefined, { ...none, ifNoneMatch: ['"3"'] }],
     [
-      'of a change',
+      'the body of a change',
       { method: 'PATCH', body },
       {},
       { ...none, method: 'PATCH', body: { name: 'none' }, sentBack: [], sent: {} },
     ],
     [
-      'of a change with a condition',
+      'If-Match of a change with a condition',
       { method: 'DELETE', errors: ['PRECONDITION_FAILED'] },
       undefined,
       {
@@ -149,9 +149,9 @@ describe('an operation sees', () => {
         ifMatch: ['"1"', '"2"'],
       },
     ],
-    ['of a create', { method: 'POST', creates: true }, {}, { ...none, idempotencyKey: 'k' }],
+    ['the idempotency key of a create', { method: 'POST', creates: true }, {}, { ...none, idempotencyKey: 'k' }],
     [
-      'what was read and sent back',
+      'read-only members apart from the body',
       { method: 'PATCH', body, readOnly: { members: { id: SET_BY_SERVICE }, inside: {} } },
       { id: 'a1' },
       { body: { name: 'none' }, sentBack: [{ path: ['id'], value: 'a1' }], sent: { id: 'a1' } },
@@ -163,7 +163,7 @@ describe('an operation sees', () => {
     expect(calls).toMatchObject([{ ...all, params: { key: 'a' }, ...expected }]);
   });
 
-  test('a way to count what it will read', async () => {
+  test('a function that reserves bytes for what it will read', async () => {
     const { ask, steps } = await startRoute({
       async handle({ reserve }) {
         reserve(7);
@@ -176,11 +176,11 @@ describe('an operation sees', () => {
 });
 
 test.each([
-  ['nothing', {}, 200, {}, ''],
+  ['no members', {}, 200, {}, ''],
   ['a body', { body: { a: 1 } }, 200, { 'content-type': 'application/json; charset=utf-8' }, '{"a":1}'],
   ['JSON', { json: '{ "a": 1 }' }, 200, { 'content-type': 'application/json; charset=utf-8' }, '{ "a": 1 }'],
-  ['more', { status: 201, revision: 3, headers: { 'x-a': 'b' } }, 201, { etag: '"3"', 'x-a': 'b' }, ''],
-])('%s that an operation returns is what is answered', async (_, result, status, headers, text) => {
+  ['a status and more', { status: 201, revision: 3, headers: { 'x-a': 'b' } }, 201, { etag: '"3"', 'x-a': 'b' }, ''],
+])('a result with %s becomes the response', async (_, result, status, headers, text) => {
   const { ask } = await startRoute({ handle: async () => result });
   const reply = await ask();
   expect([reply.statusCode, reply.body]).toEqual([status, text]);

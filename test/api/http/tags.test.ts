@@ -1,4 +1,4 @@
-/** Headers with entity tags, and what they say of a revision. */
+/** Entity tags in headers, and how they compare with a revision. */
 import { expect, test } from 'vitest';
 import { checkIfMatch, etagOf, isUnchanged, parseTags, type Tags } from '../../../src/api/http/entity-tags.ts';
 

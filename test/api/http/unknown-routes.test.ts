@@ -33,7 +33,7 @@ describe('the methods of a path', () => {
     ['/things/special', 'GET', false],
     ['/things/x_1', 'GET', false],
     ['/nothing', 'GET', false],
-  ])('whether %s is a route of its own that lacks %s: %s', (path, method, lacks) => {
+  ])('%s is itself a route and lacks %s: %s', (path, method, lacks) => {
     expect(known.lacks(path, method)).toBe(lacks);
   });
 });

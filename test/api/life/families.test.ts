@@ -23,7 +23,7 @@ const values = await sampleValues();
 const post = async (path: string, body: object) => (await admin.post(path, body)).as(z.looseObject({ id: z.string() }));
 
 let count = 0;
-/** A new resource, and where it says that it is. */
+/** A new resource, with the path of its `uri` as its address. */
 async function sample(family: Resource, which: 'least' | 'full') {
   const made = await createSample(post, family, which, ++count, values);
   const uri = z.string().startsWith(`${BASE}/`).parse(made.made.uri);
@@ -32,7 +32,7 @@ async function sample(family: Resource, which: 'least' | 'full') {
 
 const fieldsOf = (family: Resource) => Object.entries(family.fields);
 const shownAs = (name: string, { as = name }: Field) => as;
-/** What a request says, as responses show it. */
+/** The value that a request sends, in the form that responses show. */
 const expected = ({ as, initial }: Field, sent: unknown) => (as === undefined ? (sent ?? initial) : idsOf(sent));
 const shown = (name: string, field: Field, view: Json) => {
   const value = view[shownAs(name, field)];
@@ -42,16 +42,16 @@ const shown = (name: string, field: Field, view: Json) => {
 };
 
 /**
- * Where GET shows something else than what was sent: the addresses of the sources of a subscription, and secrets, which
- * are never shown again.
+ * Fields that GET shows differently from what was sent: the sources of a subscription have addresses, and secrets are
+ * never shown again.
  */
 const SHOWN_OTHERWISE = ['event_subscription.sources', 'event_destination.signing_secret'];
 
-/** By what the elements of a list are told apart, if they show more than can be set: a value that no sample has. */
+/** For lists whose elements show more than can be set: another key of an element, which no sample has. */
 const OTHER_KEYS: Readonly<Record<string, Json>> = { 'event_subscription.sources': { type: 'user_created.v0' } };
 const listsOf = (family: Resource) => fieldsOf(family).flatMap(([name, { setInside }]) => (setInside ? [name] : []));
 
-/** Values of fields that samples cannot have: what only an update sets, and what excludes something else. */
+/** Values that samples cannot have: of fields that only an update sets, or that exclude other fields. */
 const MORE: Readonly<Record<string, () => Promise<Json>>> = {
   async reserved_domain() {
     const configuration = async (type: string) => (await post('/endpoint_configurations', { type })).id;
@@ -63,7 +63,7 @@ const MORE: Readonly<Record<string, () => Promise<Json>>> = {
   },
 };
 
-/** Ids, enums and dates: fields for which "" is none, as the OpenAPI document has them. */
+/** Ids, enums and dates, by their schemas in the OpenAPI document: in these fields, "" means none. */
 function isIdEnumOrDate({ input }: Field): boolean {
   const { data } = scalar.safeParse(z.toJSONSchema(withoutNone(input), { io: 'input', unrepresentable: 'any' }));
   if (!data) return false;
@@ -89,8 +89,8 @@ function emptied(family: Resource, view: Json): Json {
   return Object.fromEntries(members);
 }
 
-describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))('the life of a %s', (_, family) => {
-  test('is read as it was sent, by the address and by the id', async () => {
+describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))('the resource %s', (_, family) => {
+  test('is read as it was sent, by its address and by its id', async () => {
     const { made, body, path, address } = await sample(family, 'full');
     const { body: view } = await read(address);
     for (const [name, field] of fieldsOf(family)) {
@@ -102,7 +102,7 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
     expect((await read(`${path}/${made.id}`)).body).toEqual(view);
   });
 
-  test('does not change when it is sent back, nor when the answer to its creation is', async () => {
+  test('does not change when it or the response to its creation is sent back', async () => {
     for (const which of ['least', 'full'] as const) {
       const { address, made } = await sample(family, which);
       const { body } = await read(address);
@@ -113,14 +113,14 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
     }
   });
 
-  test('does not change when what made it is sent again', async () => {
+  test('does not change when the body that created it is sent again', async () => {
     for (const which of ['least', 'full'] as const) {
       const { address, body } = await sample(family, which);
       await expectNoChange('PATCH', address, body, which);
     }
   });
 
-  test('takes none for all that the service sets', async () => {
+  test('accepts null and "" for everything that the service sets', async () => {
     const { address } = await sample(family, 'full');
     const members = Object.entries(readOnlyInUpdate(family.fields).members);
     const names = members.flatMap(([name, member]) => (member === SET_BY_SERVICE ? [name] : []));
@@ -129,14 +129,14 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
     }
   });
 
-  test('takes a change among members that are sent back', async () => {
+  test('accepts a change among members that are sent back', async () => {
     const { address } = await sample(family, 'full');
     const { body } = await read(address);
     const after = await expectChange('PATCH', address, { ...body, ...family.samples.change }, 'change');
     expect(after).toMatchObject(family.samples.change);
   });
 
-  test.each(listsOf(family))('takes a change of the key of one of its %s among all that is sent back', async (list) => {
+  test.each(listsOf(family))('accepts another key in one of its %s when all else is sent back', async (list) => {
     const { address } = await sample(family, 'full');
     const { body: view } = await read(address);
     const [first, ...others] = z.array(json).parse(view[list]);
@@ -148,7 +148,7 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
     await expectRefused('PATCH', address, unknown, `/${list}/0/uri`, /^is set by the service$/);
   });
 
-  test('refuses other values of what cannot be set, by name and with the reason', async () => {
+  test('refuses other values of members that cannot be set, with their name and the reason', async () => {
     const { address, body } = await sample(family, 'full');
     const { body: view } = await read(address);
     const settable = Object.keys(family.update.shape);
@@ -163,7 +163,7 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
     await expectRefused('PATCH', address, unknown, '/nonsense', /^unknown field$/);
   });
 
-  test('takes each field alone, and again without a change', async () => {
+  test('accepts a change of each field alone, and does not change when that is repeated', async () => {
     for (const [name, field, value] of await updates(family)) {
       const { address } = await sample(family, 'least');
       const { body: before } = await read(address);
@@ -176,7 +176,7 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
     }
   });
 
-  test('loses each optional field in every way that clients have', async () => {
+  test('loses each optional field in every way that clients have of clearing it', async () => {
     for (const [name, field, value] of await updates(family)) {
       if (field.onCreate === 'required') continue;
       const { address } = await sample(family, 'least');
@@ -202,7 +202,7 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
     }
   });
 
-  test('may be created with none in every field that it can do without', async () => {
+  test('may be created with null, or "" where that means none, in any optional field', async () => {
     const least = await sample(family, 'least');
     const { body: without } = await read(least.address);
     for (const [name, field] of fieldsOf(family)) {
@@ -211,12 +211,12 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
       for (const none of ways) {
         const samples = { ...family.samples, least: { ...family.samples.least, [name]: none } };
         const { address, body } = await sample({ ...family, samples }, 'least');
-        // Access must be explicit in a change.
+        // A change of access must be explicit, so it does not accept null.
         if (!field.onUpdate || takesNull(field.input)) {
           await expectNoChange('PATCH', address, body, `${name} as ${JSON.stringify(none)} again`);
         }
         const [left, sent] = [without, (await read(address)).body].map((view) => shown(name, field, view));
-        // Which keys, names and times the service chooses is another thing each time.
+        // The keys, names and times that the service chooses differ each time.
         if (field.onCreate === 'derived' && !field.onUpdate) continue;
         const isChosen = typeof left === 'string' && timeOf(left) !== undefined;
         expect(isChosen ? typeof sent : sent, name).toEqual(isChosen ? 'string' : left);
@@ -224,14 +224,14 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
     }
   });
 
-  test('ends once', async () => {
+  test('is deleted once, and is then not found', async () => {
     const { address } = await sample(family, 'full');
     await deleteTwice(admin, address);
     expect((await admin.get(address)).status).toBe(404);
   });
 });
 
-/** A value for each field that can be updated, other than that of the least sample. */
+/** For each field that can be updated, a value other than that of the least sample. */
 async function updates(family: Resource): Promise<[string, Field, unknown][]> {
   const { body, address } = await sample(family, 'full');
   // Frees its unique values.

@@ -1,6 +1,6 @@
 /**
- * The same as families.test.ts for what is replaced as a whole: the modules of edges and routes, and rule sets. Each body
- * is the richest one that a row of conformance sends.
+ * The same as families.test.ts for objects that are replaced as a whole: modules of edges and routes, and rule sets.
+ * Each body is the richest one among the rows of the conformance tests.
  */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -20,18 +20,18 @@ const { admin } = world.api;
 const { read, expectNoChange, expectChange, expectRefused } = observer(world.api);
 const contract = readContract(document);
 
-/** What can be read where it is put. */
+/** The PUT operations whose path also has a GET. */
 const REPLACED = OPERATIONS.filter(
   ({ method, path, body }) =>
     method === 'PUT' && body !== undefined && OPERATIONS.some((other) => other.method === 'GET' && other.path === path),
 );
 
-test('all modules and rule sets are among them', () => {
+test('there are modules and rule sets to test', () => {
   expect(REPLACED.length).toBeGreaterThan(5);
 });
 
 describe.each(REPLACED.map((operation) => [operation.path, operation] as const))(
-  'the life of %s',
+  'the resource at %s',
   (path, operation) => {
     const documented = contract.operations.find(({ name }) => name === `PUT ${path}`);
     if (!documented) throw new Error(`PUT ${path} is not documented`);
@@ -40,7 +40,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
       z.object({ shape: z.record(z.string(), z.instanceof(z.ZodType)) }).parse(operation.body).shape,
     );
 
-    /** The request that puts it, where nothing was put yet. */
+    /** A valid PUT request to an address where nothing was put yet. */
     async function ready(): Promise<Step & { body: Json }> {
       const row = richest(documented as NonNullable<typeof documented>, contract, SECTIONS);
       const step = fill(row.ask, await prepare(row, world.callers, world.values()));
@@ -52,7 +52,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
       return { address, sent, view: (await read(address)).body };
     }
 
-    test('does not change when it is sent again, or sent back', async () => {
+    test('does not change when it is sent again or sent back', async () => {
       const { address, sent, view } = await put();
       await expectNoChange('PUT', address, sent, 'again');
       for (const { name, of } of SPELLINGS) {
@@ -61,7 +61,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
       }
     });
 
-    test('refuses other values of what it only shows, by name and with the reason', async () => {
+    test('refuses other values of read-only members, with their name and the reason', async () => {
       const { address, sent, view } = await put();
       for (const [name, { standsFor }] of Object.entries(operation.readOnly?.members ?? {})) {
         const other = { [name]: anotherThan(view[name]) };
@@ -70,7 +70,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
         if (!standsFor) continue;
         const { [standsFor.member]: _, ...rest } = sent;
         const shown = view[name];
-        // Of the same form, since what is wrong inside of it is named by its own place.
+        // Keeps the form, since an error inside it would be reported at its own place.
         const others = (list: unknown[]) => (operation.readOnly?.inside.rules ? list.slice(1) : list.map(anotherThan));
         const changed = Array.isArray(shown) ? others(shown) : anotherThan(shown);
         await expectRefused('PUT', address, { ...rest, [name]: changed }, `/${name}`, reason);
@@ -79,7 +79,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
     });
 
     if (operation.readOnly?.inside.rules)
-      test('takes another block among all that is sent back', async () => {
+      test('accepts another CIDR block when all else is sent back', async () => {
         const { address } = await put();
         for (const [n, { name, of }] of SPELLINGS.entries()) {
           const { ip_policy_rules } = json.parse(of((await read(address)).body));
@@ -90,7 +90,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
         }
       });
 
-    test('is as if left out where it is null, and as it was when it is put again', async () => {
+    test('treats a null member as left out, and is as before when it is put again', async () => {
       for (const [name, schema] of members) {
         if (!schema.safeParse(undefined).success) continue;
         const { address, sent, view } = await put();
@@ -107,7 +107,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
     });
 
     if (canBeDeleted)
-      test('ends once, and begins again with what was read of it', async () => {
+      test('is deleted once, and can be restored from what was read', async () => {
         const { address, view } = await put();
         await deleteTwice(admin, address);
         for (const { name, of } of SPELLINGS) {
@@ -118,7 +118,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
       });
 
     if (canBeDeleted)
-      test('takes what was read of another', async () => {
+      test('accepts what was read from another one', async () => {
         const [one, other] = [await put(), await put()];
         expect((await admin.put(one.address, other.view)).status).toBe(200);
         expect((await read(one.address)).body).toEqual(other.view);
@@ -126,7 +126,7 @@ describe.each(REPLACED.map((operation) => [operation.path, operation] as const))
   },
 );
 
-describe('the life of a source of an event subscription', () => {
+describe('a source of an event subscription', () => {
   async function source() {
     const { id } = (await admin.post('/event_subscriptions', {})).as(z.looseObject({ id: z.string() }));
     const list = `/event_subscriptions/${id}/sources`;
@@ -149,7 +149,7 @@ describe('the life of a source of an event subscription', () => {
     expect(error.details['/uri']).toBe('is set by the service');
   });
 
-  test('is refused with another address in the list of the subscription as well', async () => {
+  test('is refused with another address in the list of its subscription as well', async () => {
     const { list, made } = await source();
     const address = list.replace('/sources', '');
     const other = { sources: [made, { uri: `${made.uri}x`, type: 'user_created.v0' }] };
@@ -158,7 +158,7 @@ describe('the life of a source of an event subscription', () => {
     await expectChange('PATCH', address, added, 'a second source');
   });
 
-  test('ends once', async () => {
+  test('is deleted once', async () => {
     await deleteTwice(admin, (await source()).address);
   });
 });

@@ -1,4 +1,4 @@
-/** What a declarative client sees of a resource: what it is, at which revision, and how often it has changed. */
+/** Observes a resource as a declarative client does: what it shows, its ETag, and how often it has changed. */
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Caller, Method, Reply, TestApi } from '../harness.ts';
@@ -6,13 +6,13 @@ import type { Caller, Method, Reply, TestApi } from '../harness.ts';
 export const json = z.record(z.string(), z.unknown());
 export type Json = z.output<typeof json>;
 
-/** A body as a client sends back what it has read. */
+/** A way in which clients send back what they have read. */
 export interface Spelling {
   readonly name: string;
   of(read: Json): unknown;
 }
 
-/** Clients do not send back the very bytes, but what their own types make of them. */
+/** Clients do not send back the same bytes, but what their own types make of them. */
 export const SPELLINGS: readonly Spelling[] = [
   { name: 'as it is', of: (read) => read },
   { name: 'without null, as Go does', of: withoutNull },
@@ -55,7 +55,7 @@ export function observer({ admin, rows }: Pick<TestApi, 'admin' | 'rows'>) {
     return { body: reply.as(json), etag: reply.headers.etag };
   };
 
-  /** Fails unless the request succeeds and nothing has changed: not what is shown, nor the ETag, nor a new event. */
+  /** Fails unless the request succeeds, keeps the response and the ETag as they were, and adds no event. */
   async function expectNoChange(method: Method, address: string, body: unknown, what: string): Promise<void> {
     const before = { ...(await read(address)), events: await events() };
     const reply = await admin.send(method, address, { body });
@@ -65,7 +65,7 @@ export function observer({ admin, rows }: Pick<TestApi, 'admin' | 'rows'>) {
     expect({ ...(await read(address)), events: await events() }, what).toEqual(before);
   }
 
-  /** Fails unless the request changes what is shown, and what it answers is shown from then on; returns that. */
+  /** Fails unless the request changes the resource and answers with what GET shows from then on; returns that. */
   async function expectChange(method: Method, address: string, body: unknown, what: string): Promise<Json> {
     const before = { ...(await read(address)), events: await events() };
     const reply = await admin.send(method, address, { body });
@@ -97,7 +97,7 @@ export function observer({ admin, rows }: Pick<TestApi, 'admin' | 'rows'>) {
   return { read, events, expectNoChange, expectChange, expectRefused };
 }
 
-/** Deletes what is there, and then what is not. */
+/** Deletes a resource, which succeeds once: the second attempt does not find it. */
 export async function deleteTwice(admin: Caller, address: string): Promise<void> {
   const replies: Reply[] = [await admin.delete(address), await admin.delete(address)];
   expect(replies.map(({ status }) => status)).toEqual([204, 404]);

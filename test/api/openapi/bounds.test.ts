@@ -1,6 +1,6 @@
 /**
- * What a request may have is bounded everywhere: lists, maps and texts. Together with the limit on bodies, that bounds how
- * long the check of one request can keep the process from everything else, SIGTERM included.
+ * Every list, map and text in a request is bounded. Together with the limit on bodies, this bounds how long the check
+ * of one request can block the process, and with it the handling of SIGTERM.
  */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ const schemas = z.object({ schemas: z.record(z.string(), json) }).parse(document
 const isObject = (node: unknown): node is Readonly<Record<string, unknown>> =>
   typeof node === 'object' && node !== null;
 
-/** Fixed forms end where the form does. */
+/** Besides maxLength, a fixed format or an anchored pattern without open repetition bounds a text. */
 function isBounded(text: Readonly<Record<string, unknown>>): boolean {
   if (['maxLength', 'enum', 'const', 'format'].some((word) => Object.hasOwn(text, word))) return true;
   if (typeof text.pattern !== 'string' || !/^\^.*\$$/.test(text.pattern)) return false;
@@ -19,7 +19,7 @@ function isBounded(text: Readonly<Record<string, unknown>>): boolean {
   return !/[*+]|\{\d+,\}/.test(structure);
 }
 
-/** Where a schema takes any number of something. */
+/** The places where a schema accepts an unlimited amount. */
 function* unbounded(node: unknown, at: string): Generator<string> {
   if (!isObject(node)) return;
   if (typeof node.$ref === 'string') {
@@ -49,7 +49,7 @@ const operations = Object.values(z.record(z.string(), z.record(z.string(), opera
 );
 
 test.each(operations.filter(({ requestBody }) => requestBody !== undefined))(
-  '$operationId takes only so much of anything',
+  '$operationId bounds every list, map and text that it accepts',
   ({ requestBody }) => {
     const { content } = z.object({ content: z.record(z.string(), z.object({ schema: json })) }).parse(requestBody);
     const found = Object.values(content).flatMap(({ schema }) => [...unbounded(schema, '')]);

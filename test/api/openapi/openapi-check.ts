@@ -1,4 +1,4 @@
-/** Holds requests that were taken, and all answers, against the OpenAPI document. */
+/** Checks accepted requests, and all responses, against the OpenAPI document. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ formats.default(ajv);
 ajv.addSchema({ $id: 'api', ...document });
 const validators = new Map<string, ValidateFunction>();
 
-/** Throws when the document does not allow this answer. Paths outside the document pass. */
+/** Throws when the document does not allow this response. Paths outside the document pass. */
 export function checkAgainstDocument(
   method: string,
   url: string,
@@ -43,21 +43,21 @@ export function checkAgainstDocument(
 
 const sentBody = z.record(z.string(), z.unknown());
 
-/** Throws when the document does not allow a body that the API has just taken. */
+/** Throws when the document does not allow a body that the API has just accepted. */
 export function checkTakenAgainstDocument(method: string, url: string, sent: unknown): void {
   const { data } = sentBody.safeParse(JSON.parse(JSON.stringify(sent)));
   const { path, template, requestBody } = documented(method, url) ?? {};
   if (!requestBody || !data) return;
   const { schema } = requestBody.content['application/json'];
   const operation = OPERATIONS.find((each) => each.method === method && each.path === template);
-  // The ids of the path may be repeated, which is not worth the members that the document would have for it.
+  // A body may repeat the ids of its path; the document does not spend members on that.
   const ids = path?.split('/').filter((segment) => segment.includes('_')) ?? [];
   const own = Object.entries(data).filter(([, value]) => typeof value !== 'string' || !ids.includes(value));
   const rest = withoutReadOnly(Object.fromEntries(own), operation?.readOnly ?? NOTHING_READ_ONLY);
   check(schema, withNull(rest, validatorOf(schema)), `${method} ${path} was taken, but`);
 }
 
-/** The document has what requests set; what they may send back as they have read it, it leaves to words. */
+/** The schemas have only members that requests set; those that may be sent back unchanged are left to prose. */
 function withoutReadOnly(body: Json, { members, inside }: ReadOnlyMembers): Json {
   const kept = Object.entries(body).filter(([name]) => !(name in members));
   const standIns = Object.entries(members).flatMap(([name, { standsFor }]) =>
@@ -71,7 +71,7 @@ function withoutReadOnly(body: Json, { members, inside }: ReadOnlyMembers): Json
   return all;
 }
 
-/** The document says null for none, and "" only in words. */
+/** The schemas allow null for none, and leave "" for none to prose. */
 function withNull(body: Json, validate: ValidateFunction): Json {
   if (validate(body)) return body;
   const changed = structuredClone(body);
@@ -105,7 +105,7 @@ function validatorOf(schema: Json): ValidateFunction {
   return validate;
 }
 
-/** `/ip_policies/{id}` matches one segment; a literal path such as `/credentials/authenticate` is found by order. */
+/** A parameter matches any one segment but `authenticate`, since `/credentials/authenticate` is a path of its own. */
 function patternOf(template: string): RegExp {
   return new RegExp(`^${template.replaceAll(/\{\w+\}/g, '(?!authenticate$)[^/]+')}$`);
 }

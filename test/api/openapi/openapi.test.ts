@@ -21,7 +21,7 @@ describe('the OpenAPI document', () => {
   });
 
   test.each(['/openapi.json', '/docs/json'])(
-    'is sent at %s as it is, or compressed where that is asked for, and only once to those who have it',
+    'is sent at %s plain or compressed as requested, and not again to a client that has it',
     async (url) => {
       const ask = (headers: Record<string, string>) => api.app.inject({ url, headers });
       const tags = new Set<unknown>();
@@ -52,7 +52,7 @@ describe('the OpenAPI document', () => {
     },
   );
 
-  test('is refused with an error like everything else', async () => {
+  test('is refused with an error if If-None-Match is malformed', async () => {
     const refused = await api.anonymous.get('/openapi.json', { 'if-none-match': 'x' });
     expect(refused.error).toMatchObject({
       error_code: 'INVALID_REQUEST',
@@ -60,19 +60,19 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  test('has no complaint from the linter', async () => {
+  test('passes the linter', async () => {
     const lint = promisify(execFile)('npx', ['redocly', 'lint', '--format=json', 'docs/openapi.json'], { cwd: root });
     const { stdout } = await lint.catch((error: { stdout: string }) => error);
     expect(json.parse(JSON.parse(stdout)).problems).toEqual([]);
   });
 
-  test('defines each body once: all are references', () => {
+  test('defines each body once and refers to it', () => {
     const bodies = [...text.matchAll(/"application\/json":\{"schema":(\{[^}]*\})/g)].map(([, schema]) => schema);
     expect(bodies.length).toBeGreaterThan(50);
     for (const schema of bodies) expect(schema).toMatch(/^\{"\$ref":"#\/components\/schemas\/\w+"\}$/);
   });
 
-  test('has only schemas of which generators of clients make types that values fit', () => {
+  test('has only schemas from which client generators make types that values fit', () => {
     const { schemas } = z.object({ schemas: json }).parse(document.components);
     const hard = [...nodesOf(schemas)].flatMap(({ at, node }) => {
       const combined = ['oneOf', 'allOf', 'not', 'if', 'dependentSchemas'].filter((keyword) => keyword in node);
@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
     expect(hard).toEqual([]);
   });
 
-  test('refers to nothing that is missing, and has nothing that is not referred to', () => {
+  test('has no missing and no unused components', () => {
     const { securitySchemes, ...components } = z.record(z.string(), json).parse(document.components);
     const defined = Object.entries(components).flatMap(([kind, members]) =>
       Object.keys(members).map((name) => `#/components/${kind}/${name}`),
@@ -105,7 +105,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('links each create to what can be done with what it made', () => {
+  test('links each create to the operations on the new resource', () => {
     const link = z.object({ operationId: z.string(), parameters: z.record(z.string(), z.string()) });
     const responses = z.object({ 201: z.object({ links: z.record(z.string(), link) }).optional() });
     const paths = z.record(z.string(), z.record(z.string(), z.object({ responses }))).parse(document.paths);
@@ -142,7 +142,7 @@ describe('the OpenAPI document', () => {
     expect(described.flatMap(([at, one]) => (json.parse(one).description ? [] : [at]))).toEqual([]);
   });
 
-  test('names what each operation may fail with, and who may use it', () => {
+  test('names the errors of each operation, with 403 where only admins may use it', () => {
     const operation = z.object({ responses: json, 'x-access': z.string().optional() });
     const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);
     for (const operations of Object.values(paths)) {
@@ -155,7 +155,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('GET /docs', () => {
-  test('is a reference that loads nothing from elsewhere', async () => {
+  test('is a reference that loads nothing from other hosts', async () => {
     const page = await api.anonymous.get('/docs/');
     expect(page.status).toBe(200);
     expect(page.headers['content-type']).toMatch(/^text\/html/);
@@ -173,16 +173,16 @@ describe('GET /docs', () => {
     ['index.css', 'text/css; charset=utf-8'],
     ['swagger-ui.js', 'text/javascript; charset=utf-8'],
     ['logo.svg', 'image/svg+xml'],
-  ])('serves %s as what it is', async (name, type) => {
+  ])('serves %s as %s', async (name, type) => {
     expect((await api.anonymous.get(`/docs/static/${name}`)).headers['content-type']).toBe(type);
   });
 
-  test('answers for a file that is not there as for everything else', async () => {
+  test('answers NOT_FOUND for a missing file', async () => {
     expect((await api.anonymous.get('/docs/static/nothing.css')).error.error_code).toBe('NOT_FOUND');
   });
 });
 
-/** Every schema; names of members are not keywords. */
+/** Every schema inside a node; the names of members are not taken for keywords. */
 function* nodesOf(node: unknown, at = ''): Generator<{ at: string; node: Record<string, unknown> }> {
   if (node === null || typeof node !== 'object') return;
   const isSchema = !Array.isArray(node) && at !== '' && !/\/(?:properties|examples|enum)$/.test(at);

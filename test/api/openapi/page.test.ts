@@ -19,7 +19,7 @@ async function serve(document: Record<string, unknown>) {
   return app;
 }
 
-test('the document is made once, however often it is asked for', async () => {
+test('the document is serialised in advance, not for each request', async () => {
   const made = vi.fn(() => ({ title: 'x' }));
   const app = await serve({ info: { title: 'x', toJSON: made } });
   const before = made.mock.calls.length;
@@ -30,7 +30,7 @@ test('the document is made once, however often it is asked for', async () => {
   expect(made).toHaveBeenCalledTimes(before);
 });
 
-test('a file of the reference is read once, and once more if there was no descriptor', async () => {
+test('a file of the reference is read once, and again only after a failed read', async () => {
   const app = await serve({ info: { title: 'x' } });
   const read = vi.spyOn(files, 'readFile').mockRejectedValueOnce(new Error('EMFILE'));
   syncBuiltinESMExports();

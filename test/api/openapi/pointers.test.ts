@@ -1,10 +1,10 @@
-/** What a response points at, it shows as a Ref: an id and an address. */
+/** A response shows each resource that it refers to as a Ref: an id and an address. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { document } from './openapi-check.ts';
 
-/** Ids that stand alone. The contract shows the first two so; the others follow its `owner_id`. */
+/** Ids shown without an address: the first two by the contract, the others following its `owner_id`. */
 const PLAIN_IDS = [
   'Credential.owner_id',
   'SSHHostCertificate.ssh_certificate_authority_id',
@@ -13,7 +13,7 @@ const PLAIN_IDS = [
   'CredentialAuthentication.owner_id',
 ];
 
-/** At somebody else's. */
+/** The id of this service at an OAuth or OIDC provider. */
 const FOREIGN_ID = 'client_id';
 
 const json = z.record(z.string(), z.unknown());
@@ -28,7 +28,7 @@ function* refsIn(node: unknown): Generator<string> {
   for (const member of Object.values(node)) yield* refsIn(member);
 }
 
-/** Every schema that answers have, with those inside. */
+/** The names of all schemas that responses use, nested ones included. */
 function answered(): ReadonlySet<string> {
   const operation = z.object({ responses: json });
   const paths = z.record(z.string(), z.record(z.string(), operation)).parse(document.paths);
@@ -44,10 +44,10 @@ function answered(): ReadonlySet<string> {
   return names;
 }
 
-/** Ids have a form that begins with the prefix of their family. */
+/** The pattern of an id begins with the prefix of its family. */
 const isId = (schema: unknown) => /"pattern":"\^\([a-z|]+\)_\[0-7\]/.test(JSON.stringify(schema));
 
-/** A member that is the other resource itself, or some of it. */
+/** A member that shows the other resource, or part of it, with its id and address. */
 const withAddress = z.object({ properties: z.looseObject({ id: json, uri: json }) });
 
 test('no response has the id of another resource without its address', () => {
@@ -60,7 +60,7 @@ test('no response has the id of another resource without its address', () => {
   expect(plain.toSorted()).toEqual(PLAIN_IDS.toSorted());
 });
 
-test('every id that a request may carry shows as a Ref', () => {
+test('every id that a request may set is shown as a Ref', () => {
   const pointers = FAMILIES.flatMap(({ title, fields, view }) =>
     Object.entries(fields)
       .filter(

@@ -1,4 +1,4 @@
-/** The API reference as somebody sees it who opens it in a browser. */
+/** The API reference, opened in a browser. */
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ describe('/docs in a browser', skipFor(noChromium), () => {
     return () => browser.close();
   });
 
-  test('shows every operation under the name of this project, and of no framework', async () => {
+  test('shows every operation under the name of this project, without naming the framework', async () => {
     const { title } = z.object({ title: z.string() }).parse(document.info);
     expect(await page.title()).toBe(`${title} · tunnel-operator`);
     expect(await page.locator('h1, h2').first().innerText()).toContain(title);
@@ -38,7 +38,7 @@ describe('/docs in a browser', skipFor(noChromium), () => {
     expect(icons).toEqual([expect.stringContaining('image/svg+xml')]);
   });
 
-  test('has an operation tried with a key', async () => {
+  test('lets the reader try an operation with a key', async () => {
     await page.getByRole('button', { name: 'Authorize' }).first().click();
     const dialog = page.locator('.dialog-ux');
     await dialog.getByRole('textbox').fill(ADMIN_KEY);
@@ -47,7 +47,7 @@ describe('/docs in a browser', skipFor(noChromium), () => {
 
     const operation = page.locator('.opblock-post', { has: page.locator('[data-path="/ip_policies"]') });
     await operation.locator('.opblock-summary').click();
-    // An address to hand on.
+    // The operation has an address that can be shared.
     expect(new URL(page.url()).hash).toMatch(/^#\/IP%20policies\/createIpPolicy$/);
     await operation.getByRole('button', { name: 'Try it out' }).click();
     await operation.locator('textarea').first().fill('{"description": "from the reference"}');
@@ -58,7 +58,7 @@ describe('/docs in a browser', skipFor(noChromium), () => {
     expect(await api.rows('SELECT description FROM ip_policies')).toEqual([{ description: 'from the reference' }]);
   });
 
-  test('asks no other host, and has nothing to complain about', () => {
+  test('contacts no other host and causes no errors or warnings', () => {
     expect(problems).toEqual([]);
   });
 });
@@ -69,7 +69,7 @@ function operations(): string[] {
   return Object.values(paths).flatMap((item) => Object.keys(item).filter((key) => methods.includes(key)));
 }
 
-/** Whatever the browser complains about, and requests to elsewhere. */
+/** Collects errors and warnings of the browser, and requests to other hosts. */
 function problemsOf(page: Page, url: string): string[] {
   const found: string[] = [];
   page.on('console', (message) => {

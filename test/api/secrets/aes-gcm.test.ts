@@ -4,7 +4,7 @@ import { decrypt, encrypt } from '../../../src/api/secrets/aes-gcm.ts';
 const KEY = Buffer.alloc(32, 7);
 
 describe('encrypted text', () => {
-  test.each(['', 'a', 'größer 🔑', 'x'.repeat(100_000)])('decrypts to what it was', (text) => {
+  test.each(['', 'a', 'größer 🔑', 'x'.repeat(100_000)])('decrypts to the original', (text) => {
     expect(decrypt(encrypt(text, KEY, 'cr_1'), KEY, 'cr_1')).toBe(text);
   });
 
@@ -12,7 +12,7 @@ describe('encrypted text', () => {
     expect(encrypt('a', KEY, 'cr_1')).not.toEqual(encrypt('a', KEY, 'cr_1'));
   });
 
-  test('has the layout that databases hold: iv, tag, ciphertext', () => {
+  test('has the layout that existing databases hold: iv, tag, ciphertext', () => {
     const stored = Buffer.from('000102030405060708090a0bdfd060082f3d5bdc9d3bb0e03672010d7ff32ac6de96bc3b', 'hex');
     expect(decrypt(stored, KEY, 'cr_1')).toBe('größer');
   });
@@ -23,10 +23,10 @@ describe('decrypting fails', () => {
 
   test.each([
     ['under another key', bytes, Buffer.alloc(32, 8), 'cr_1'],
-    ['when it is bound to something else', bytes, KEY, 'cr_2'],
-    // Of an empty text, so that the tag alone decides.
+    ['when it is bound to another id', bytes, KEY, 'cr_2'],
+    // The text is empty, so that the tag alone decides.
     ['with a tag cut short', encrypt('', KEY, 'cr_1').subarray(0, 16), KEY, 'cr_1'],
-    ['of nothing', Buffer.alloc(0), KEY, 'cr_1'],
+    ['for empty input', Buffer.alloc(0), KEY, 'cr_1'],
   ])('%s', (_, given, key, boundTo) => {
     expect(() => decrypt(given, key, boundTo)).toThrow();
   });

@@ -7,23 +7,23 @@ const first = { id: 'k1', bytes: Buffer.alloc(32, 1) };
 const second = { id: 'k2', bytes: Buffer.alloc(32, 2) };
 const at = { table: 'things', id: 'th_1', field: 'secret' };
 const secrets = createSecrets([first, second]);
-/** As databases have it. */
+/** An envelope as existing databases hold it. */
 const STORED = 'v1.k1.5sW-_Yu4CZj6IeodCDQWR8UdUoNiLnqxmz1kxAjEnvA0t6Ky';
 
 describe('an envelope', () => {
-  test('names its key, the first of the ring, and is opened again', () => {
+  test('names its key, the first of the ring, and can be opened', () => {
     const sealed = secrets.seal('größer', at);
     expect(sealed).toMatch(/^v1\.k1\.[A-Za-z0-9_-]+$/);
     expect(secrets.open(sealed, at)).toBe('größer');
   });
 
-  test('of an earlier first key is opened as well', () => {
+  test('sealed with a former first key can be opened as well', () => {
     const sealed = createSecrets([second]).seal('a', at);
     expect(sealed).toMatch(/^v1\.k2\./);
     expect(secrets.open(sealed, at)).toBe('a');
   });
 
-  test('that databases hold is opened for ever', () => {
+  test('in the format of existing databases can still be opened', () => {
     expect(secrets.open(STORED, at)).toBe('größer');
   });
 
@@ -38,7 +38,7 @@ describe('an envelope', () => {
     );
   });
 
-  test('under another key of the same id is not opened, and the reason is kept', () => {
+  test('sealed with another key of the same id is not opened, and the error keeps its cause', () => {
     const sealed = createSecrets([{ ...second, id: 'k1' }]).seal('a', at);
     let thrown: unknown;
     try {
@@ -49,12 +49,12 @@ describe('an envelope', () => {
     expect(thrown).toMatchObject({ message: expect.stringContaining('was changed'), cause: expect.any(Error) });
   });
 
-  test('under the name of another key is not opened', () => {
+  test('that names another key is not opened', () => {
     const sealed = secrets.seal('a', at).replace('.k1.', '.k2.');
     expect(() => secrets.open(sealed, at)).toThrow('was changed');
   });
 
-  test('of a key that is missing says so, and that it may come back', () => {
+  test('whose key is missing fails as UNAVAILABLE and names the key', () => {
     const sealed = createSecrets([{ ...second, id: 'k3' }]).seal('a', at);
     expect(() => secrets.open(sealed, at)).toThrow(
       expect.objectContaining({ code: 'UNAVAILABLE', message: expect.stringContaining('"k3"') }),
@@ -66,7 +66,7 @@ describe('an envelope', () => {
   });
 });
 
-test('without keys nothing is sealed or opened, and the reason names the setting', () => {
+test('without keys, sealing and opening fail with a reason that names the setting', () => {
   const none = createSecrets(undefined);
   for (const attempt of [() => none.seal('a', at), () => none.open(STORED, at)]) {
     expect(attempt).toThrow(
@@ -76,11 +76,11 @@ test('without keys nothing is sealed or opened, and the reason names the setting
 });
 
 describe('a token', () => {
-  test('has its prefix and 43 letters and digits, which are different each time', () => {
+  test('has its prefix and 43 letters and digits, different each time', () => {
     const tokens = Array.from({ length: 200 }, () => newToken('p_'));
     for (const token of tokens) expect(token).toMatch(/^p_[0-9A-Za-z]{43}$/);
     expect(new Set(tokens).size).toBe(200);
-    // All of the alphabet is used, from its first character to its last.
+    // The whole alphabet is used.
     expect(new Set(tokens.flatMap((token) => [...token.slice(2)])).size).toBe(62);
   });
 

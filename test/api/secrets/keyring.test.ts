@@ -16,7 +16,7 @@ describe('a keyring', () => {
         { id: 'a', bytes: key(1) },
       ],
     ],
-    // What databases hold: an id must stay what it is.
+    // Databases hold this derived id, so it must not change.
     ['a key without an id', encoded(7), [{ id: 'k2f44c7b052c2', bytes: key(7) }]],
     [
       'one of each',
@@ -33,10 +33,10 @@ describe('a keyring', () => {
 
   const form = 'must be 32 bytes in base64, as printed by "openssl rand -base64 32", optionally with "id:" before it';
   test.each([
-    ['nothing', '', `key 1 ${form}`],
+    ['empty text', '', `key 1 ${form}`],
     ['31 bytes', Buffer.alloc(31).toString('base64'), `key 1 ${form}`],
     ['33 bytes', Buffer.alloc(33).toString('base64'), `key 1 ${form}`],
-    ['no second key', `${encoded(1)},`, `key 2 ${form}`],
+    ['an empty second key', `${encoded(1)},`, `key 2 ${form}`],
     ['an id alone', 'a:', `key 1 ${form}`],
     ['no id before the colon', `:${encoded(1)}`, 'key 1 has an id that is not 1 to 32 letters, digits, - and _'],
     [

@@ -21,7 +21,7 @@ describe('a start', () => {
     await expect(openSecrets(db, ring(base64()))).rejects.toThrow('no_more');
   });
 
-  test('is refused without the key that the database was used with, and with another of that id', async () => {
+  test('is refused without the key of the database, and with another key of the same id', async () => {
     const db = await openTestDatabase();
     const a = `a:${base64()}`;
     await openSecrets(db, ring(a));
@@ -37,7 +37,7 @@ describe('a start', () => {
 });
 
 describe('a rotation', () => {
-  test('seals everything under the first key, after which the others may go', async () => {
+  test('seals everything with the first key, after which the others can be removed', async () => {
     const db = await openTestDatabase();
     await db.query({ text: 'create table things (id text primary key, private_key text)', values: [] });
     const [a, b] = [`a:${base64()}`, `b:${base64()}`];
@@ -65,7 +65,7 @@ describe('a rotation', () => {
 });
 
 describe('the key beside the embedded database', () => {
-  test('is made once, for its owner alone, however many ask at once', async () => {
+  test('is created once, readable only by its owner, even by concurrent calls', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'key-'));
     const file = join(folder, 'postgres.encryption-key');
     const keys = await Promise.all(Array.from({ length: 10 }, () => keyFromFile(file)));
@@ -74,7 +74,7 @@ describe('the key beside the embedded database', () => {
     expect(await readdir(folder)).toEqual(['postgres.encryption-key']);
     expect((await keyFromFile(file))[0].bytes.toString('base64')).toBe((await readFile(file, 'utf8')).trim());
 
-    // Where nothing can be made beside it, as in a volume that is only to be read.
+    // No file can be created beside this path, as on a read-only volume.
     const handle = await open(file);
     expect(await keyFromFile(`/dev/fd/${handle.fd}`)).toEqual(keys[0]);
     await handle.close();
@@ -84,7 +84,7 @@ describe('the key beside the embedded database', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('is not made where it cannot be put in its place, and leaves nothing', async () => {
+  test('is not created if it cannot be linked into its place, and leaves nothing behind', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'key-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const link = vi

@@ -1,4 +1,4 @@
-/** A secret that a rotation of the encryption key leaves out cannot be opened any more once the old key is gone. */
+/** A secret that a rotation of the encryption key leaves out cannot be opened once the old key is removed. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
@@ -10,7 +10,7 @@ import { startTestApi } from '../harness.ts';
 const { admin, rows } = await startTestApi();
 const withId = z.looseObject({ id: z.string() });
 
-/** Where the database has something sealed, as `table.column`. */
+/** The columns that hold sealed values, as `table.column`. */
 async function sealed(): Promise<string[]> {
   const columns = z.array(z.object({ table: z.string(), column: z.string() })).parse(
     await rows(`select table_name as table, column_name as column from information_schema.columns
@@ -23,7 +23,7 @@ async function sealed(): Promise<string[]> {
   return (await Promise.all(found)).flat().sort();
 }
 
-test('a rotation seals anew whatever any family or module has sealed', async () => {
+test('a rotation covers every column that a family or module seals', async () => {
   const values = await sampleValues();
   const post = async (path: string, body: object) => (await admin.post(path, body)).as(withId);
   for (const [index, family] of FAMILIES.entries()) await createSample(post, family, 'full', index + 1, values);

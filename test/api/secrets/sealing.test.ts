@@ -8,7 +8,7 @@ const { admin, anonymous } = api;
 
 /** Everything secret that the calls below have used or been given. */
 const secrets = new Set([ADMIN_KEY]);
-/** All that the API has answered, except where it must show a token. */
+/** All responses of the API, except those that must show a token. */
 const answers: string[] = [];
 
 const withToken = z.object({ id: z.string(), token: z.string() });
@@ -48,7 +48,7 @@ async function useEverything(): Promise<void> {
 
 await useEverything();
 
-/** The ways in which something stored or logged might still be readable. */
+/** The encodings in which a stored or logged secret would still be readable. */
 const spellings = (secret: string) => [
   secret,
   encodeURIComponent(secret),
@@ -59,7 +59,7 @@ const spellings = (secret: string) => [
 const found = (text: string) =>
   [...secrets].filter((secret) => spellings(secret).some((spelling) => text.includes(spelling)));
 
-describe('a token, an API key and an idempotency key are nowhere', () => {
+describe('a token, an API key and an idempotency key do not appear', () => {
   test('in any table', async () => {
     const tables = await api.rows("select tablename from pg_tables where schemaname = 'public'");
     expect(tables.length).toBeGreaterThan(7);
@@ -69,17 +69,17 @@ describe('a token, an API key and an idempotency key are nowhere', () => {
     }
   });
 
-  test('in the log, at its finest level', () => {
+  test('in the log, even at its finest level', () => {
     expect(api.logs.length).toBeGreaterThan(15);
     expect(found(api.logs.join('\n'))).toEqual([]);
   });
 
-  test('in an answer, except the one that shows it once', () => {
+  test('in a response, except the one that shows it once', () => {
     expect(found(answers.join('\n'))).toEqual([]);
   });
 });
 
-describe('what is stored of a token', () => {
+describe('a stored token', () => {
   test('is sealed for replays, differently each time', async () => {
     const headers = (n: number) => ({ 'idempotency-key': `sealed-${n}` });
     await admin.post('/credentials', {}, headers(1));
@@ -90,7 +90,7 @@ describe('what is stored of a token', () => {
     expect(new Set(sealed.map((text) => text.slice(0, 24))).size).toBe(sealed.length);
   });
 
-  test('is of no use in the record of another resource', async () => {
+  test('cannot be opened in the record of another resource', async () => {
     const headers = (n: number) => ({ 'idempotency-key': `swapped-${n}` });
     const first = (await admin.post('/credentials', {}, headers(1))).as(credential.view);
     const second = (await admin.post('/credentials', {}, headers(2))).as(credential.view);

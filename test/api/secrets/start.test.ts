@@ -1,4 +1,4 @@
-/** The encryption key as whoever runs the service meets it: at start, beside the data, at a rotation. */
+/** The encryption key as an administrator meets it: at start, beside the data, at a rotation. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rename, rm, stat } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { createTestDatabase } from '../../harness.ts';
 const KEY = 'tnl_ak_given_0123456789012345678901234';
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 
-/** With the encryption key as text. */
+/** Starts the API; takes the encryption key as text. */
 async function start({
   encryptionKey,
   ...config
@@ -34,7 +34,7 @@ async function start({
   return { ...api, client, logs };
 }
 
-/** Makes an authority if there is none, and a certificate by it: needs the key twice. */
+/** Creates an authority if there is none, which seals its key, and signs a certificate, which opens it. */
 async function sign({ client }: Awaited<ReturnType<typeof start>>) {
   const { items } = await client.sshCertificateAuthorities.page();
   const authority = items[0] ?? (await client.sshCertificateAuthorities.create({}));
@@ -79,7 +79,7 @@ describe('with a database of its own', () => {
     }
   });
 
-  test('everything works without one but what has a secret, and the log says so', async () => {
+  test('without ENCRYPTION_KEY the log says so, and only resources with a secret fail', async () => {
     const api = await start({ databaseUrl: await createTestDatabase() });
     expect(api.logs.join()).toMatch(/ENCRYPTION_KEY is not set/);
     await api.client.ipPolicies.create({});
@@ -89,9 +89,9 @@ describe('with a database of its own', () => {
 });
 
 describe('with the embedded database', () => {
-  test('a key is made beside the data, used again, and missed', async () => {
+  test('a key is created beside the data, used again, and required', async () => {
     const root = await mkdtemp(join(tmpdir(), 'encryption-'));
-    // As root, the server runs as another user, who must get there.
+    // When run as root, PostgreSQL runs as another user, who needs access.
     await chmod(root, 0o755);
     const dataDir = join(root, 'data', 'postgres');
     atEnd(() => rm(root, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-/** Reads an SSH certificate for tests, and checks its signature, by OpenSSH's PROTOCOL.certkeys. */
+/** Reads an SSH certificate and checks its signature, following OpenSSH's PROTOCOL.certkeys. Only for tests. */
 import { createPublicKey, verify } from 'node:crypto';
 
 const NUMBERS: Record<string, number> = { 'ssh-ed25519': 1, 'ssh-rsa': 2 };

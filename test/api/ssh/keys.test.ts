@@ -8,17 +8,17 @@ test.each([
   ['ecdsa', 'nistp521', 'ecdsa-sha2-nistp521'],
   ['ecdsa', null, 'ecdsa-sha2-nistp256'],
   ['ed25519', null, 'ssh-ed25519'],
-] as const)('a key of type %s on the curve %s is one for %s', async (type, curve, algorithm) => {
+] as const)('a key of type %s on the curve %s has the algorithm %s', async (type, curve, algorithm) => {
   const key = await generatePrivateKey(type, curve);
   expect(key.type).toBe('private');
   expect(sshPublicOf(key).algorithm).toBe(algorithm);
 });
 
-test('a key on a curve that SSH has no name for is none', () => {
+test('refuses a key on a curve that SSH has no name for', () => {
   expect(() => sshPublicOf(generateKeyPairSync('ed448').publicKey)).toThrow();
 });
 
-test('more RSA keys than may be made and wait at once are refused', async () => {
+test('refuses to generate an RSA key when too many are being generated or waiting', async () => {
   const results = await Promise.allSettled(Array.from({ length: 11 }, () => generatePrivateKey('rsa', null)));
   const refused = results.filter(({ status }) => status === 'rejected');
   expect(refused).toMatchObject([{ reason: { code: 'UNAVAILABLE' } }]);

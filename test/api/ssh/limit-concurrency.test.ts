@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { limitConcurrency } from '../../../src/api/ssh/limit-concurrency.ts';
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test resolves it. */
 function stage(running: number, waiting: number) {
   const begun: PromiseWithResolvers<string>[] = [];
   const work = () => {
@@ -13,7 +13,7 @@ function stage(running: number, waiting: number) {
   return { begun, run };
 }
 
-test('so much is under way at once, and what waits begins in its order when something ends', async () => {
+test('limits how many calls run at once, and starts waiting calls in order as others end', async () => {
   const { begun, run } = stage(2, 2);
   const all = Array.from({ length: 4 }, run);
   expect(begun).toHaveLength(2);
@@ -25,7 +25,7 @@ test('so much is under way at once, and what waits begins in its order when some
   expect(begun).toHaveLength(4);
 });
 
-test('who would be one too many to wait is refused, and nobody else', async () => {
+test('refuses only a call for which there is no room to wait', async () => {
   const { begun, run } = stage(1, 1);
   const [first, second] = [run(), run()];
   await expect(run()).rejects.toThrow('too many');

@@ -1,4 +1,4 @@
-/** What the API signs, judged by OpenSSH itself. */
+/** Certificates that the API has signed, checked by OpenSSH itself. */
 import { describe, expect, test } from 'vitest';
 import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';
 import { sshHostCertificate } from '../../../src/resources/ssh-host-certificate.ts';
@@ -61,11 +61,11 @@ async function certify({ id }: Pick<Authority, 'id'>, { publicKey }: Pick<HostKe
 }
 
 const pairs = authorities.flatMap((authority) =>
-  hostKeys.map((hostKey) => ({ authority, hostKey, title: `${hostKey.made} by ${authority.name}` })),
+  hostKeys.map((hostKey) => ({ authority, hostKey, title: `${hostKey.made} signed by ${authority.name}` })),
 );
 
 describe('ssh-keygen -L', skipFor(missing), () => {
-  test.each(pairs)('reads and verifies a certificate of $title', async ({ authority, hostKey }) => {
+  test.each(pairs)('reads and verifies a certificate for a key of $title', async ({ authority, hostKey }) => {
     const asked = {
       principals: ['web-1.example.com', '192.0.2.1'],
       valid_after: '2026-01-02T03:04:05Z',

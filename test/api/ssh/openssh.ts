@@ -1,4 +1,4 @@
-/** The ssh-keygen of the machine, which reads our certificates. */
+/** Runs the ssh-keygen of this machine, to make keys and to read our certificates. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -31,7 +31,7 @@ function run(args: string[]) {
   });
 }
 
-/** What `ssh-keygen -L` says of a certificate: its lines without white space around. */
+/** The lines that `ssh-keygen -L` prints for a certificate, trimmed. */
 export async function describeCertificate(certificate: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'ssh-cert-'));
   try {
@@ -44,7 +44,7 @@ export async function describeCertificate(certificate: string): Promise<string[]
   }
 }
 
-/** Makes a key pair as people do; `args` as in `-t rsa -b 2048`. */
+/** Makes a key pair with ssh-keygen; `args` as in `-t rsa -b 2048`. */
 export async function keygen(...args: string[]): Promise<{ publicKey: string; privateKey: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'ssh-key-'));
   try {

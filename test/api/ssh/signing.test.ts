@@ -26,7 +26,7 @@ const wanted = (subject: KeyObject, more: Partial<HostCertificate> = {}): HostCe
 
 describe('a certificate', () => {
   test.each(keys.flatMap(([by, authority]) => keys.map(([of, subject]) => ({ by, authority, of, subject }))))(
-    'of $of by $by has everything that it is of, and a good signature',
+    'for a key of $of signed by $by has all its fields and a valid signature',
     async ({ authority, subject }) => {
       const line = (key: KeyObject) => lineOf(sshPublicOf(key).algorithm, sshPublicOf(key).blob);
       expect(readCertificate(await signHostCertificate(wanted(subject), authority))).toMatchObject({
@@ -44,7 +44,7 @@ describe('a certificate', () => {
     },
   );
 
-  test.each(['nistp256', 'nistp521'])('by %s is good also when a number of its signature is short', async (curve) => {
+  test.each(['nistp256', 'nistp521'])('by %s is valid even if a number in its signature is short', async (curve) => {
     const authority = KEYS[curve];
     if (!authority) throw new Error('no such key');
     for (let n = 0; n < 300; n++) {
@@ -53,7 +53,7 @@ describe('a certificate', () => {
     }
   });
 
-  test('has another nonce each time, so that nobody can prepare for its signature', async () => {
+  test('has a new nonce each time, so that nobody can predict what is signed', async () => {
     const [[, key] = []] = keys;
     if (!key) throw new Error('no key');
     const made = await Promise.all(Array.from({ length: 10 }, () => signHostCertificate(wanted(key), key)));

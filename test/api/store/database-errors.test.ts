@@ -16,7 +16,7 @@ function open(url: string): Database {
 
 const run = (db: Pick<Database, 'query'>, text: string, values: unknown[] = []) => db.query({ text, values });
 
-/** Does that to a session while it sleeps. */
+/** Cancels or terminates a sleeping session, and returns its error. */
 async function sleeperAfter(act: 'pg_cancel_backend' | 'pg_terminate_backend'): Promise<unknown> {
   const [sleeper, other] = [open(databaseUrl), open(databaseUrl)];
   const failure = run(sleeper, 'select pg_sleep(600)').catch((error: unknown) => error);
@@ -25,18 +25,18 @@ async function sleeperAfter(act: 'pg_cancel_backend' | 'pg_terminate_backend'): 
   return failure;
 }
 
-describe('passes by itself, and PostgreSQL calls it', () => {
+describe('a transient failure', () => {
   test.each([
     ['query_canceled', 'pg_cancel_backend', '57014'],
     ['admin_shutdown', 'pg_terminate_backend', '57P01'],
-  ] as const)('%s', async (name, act, code) => {
+  ] as const)('is %s', async (name, act, code) => {
     const failure = await sleeperAfter(act);
     expect(failure).toMatchObject({ code });
     expect(transientCondition(failure)).toBe(name);
   });
 
-  // As of a proxy that is starting, and of a server that cannot make another process.
-  test.each(['N', 'E'])('a connection without TLS, where the answer to the wish for it is %s', async (answer) => {
+  // N is from a proxy that is starting, E from a server that cannot start another process.
+  test.each(['N', 'E'])('is a connection whose TLS request is answered with %s', async (answer) => {
     const server = createServer((socket) => void socket.on('error', () => {}).once('data', () => socket.end(answer)));
     atEnd(() => new Promise((resolve) => server.close(resolve)));
     await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -16,8 +16,8 @@ const run = (db: Pick<Database, 'query'>, text: string, name?: string) =>
   db.query({ text, values: [], ...(name === undefined ? {} : { name }) });
 const processOf = async (db: Database) => (await run(db, 'select pg_backend_pid() as pid'))[0]?.pid;
 
-describe('what a statement returns', () => {
-  test('may change while connections that know it as it was are open', async () => {
+describe('the result of a statement', () => {
+  test('may change its columns while connections that have prepared it are open', async () => {
     const db = await opened(2);
     await run(db, "create table things as select 1 as a, 'x' as b");
     await db.transaction(async (first) => {
@@ -31,11 +31,11 @@ describe('what a statement returns', () => {
       await run(first, 'select * from things', 'things');
     });
     await expect(whole).rejects.toMatchObject({ code: '0A000', statement: 'things' });
-    // The connection that knows it as it was is gone.
+    // The connection with the outdated statement is gone.
     for (let time = 0; time < 3; time++) expect(await run(db, 'select * from things', 'things')).toEqual(changed);
   });
 
-  test('and cannot be read is an error of that statement alone', async () => {
+  test('that cannot be parsed is an error of that statement alone', async () => {
     const db = await opened(1);
     const text = "select 'infinity'::timestamptz as at";
     for (const name of [undefined, 'endless']) {
@@ -49,7 +49,7 @@ describe('what a statement returns', () => {
 });
 
 describe('a statement that Postgres refuses', () => {
-  test('leaves its connection in use', async () => {
+  test('keeps its connection', async () => {
     const db = await opened(1);
     const before = await processOf(db);
     await expect(run(db, 'select 1/0', 'refused')).rejects.toMatchObject({ code: '22012' });
@@ -59,7 +59,7 @@ describe('a statement that Postgres refuses', () => {
     expect(db.usage()).toEqual({ total: 1, idle: 1, waiting: 0 });
   });
 
-  test('because it ends the connection costs the connection', async () => {
+  test('because the connection is terminated gets a new connection', async () => {
     const db = await opened(1);
     const before = await processOf(db);
     const end = 'select pg_terminate_backend(pg_backend_pid())';
@@ -71,7 +71,7 @@ describe('a statement that Postgres refuses', () => {
     expect(db.usage()).toEqual({ total: 1, idle: 1, waiting: 0 });
   });
 
-  test('because the server is read-only costs the connection: a new one may lead to the primary', async () => {
+  test('because the server is read-only gets a new connection, which may lead to the primary', async () => {
     const db = await opened(1);
     await run(db, 'set default_transaction_read_only = on');
     await expect(run(db, 'create table things ()')).rejects.toMatchObject({ code: '25006' });
@@ -79,8 +79,8 @@ describe('a statement that Postgres refuses', () => {
   });
 });
 
-describe('no wait is without an end', () => {
-  test('neither for a connection while all are taken', async () => {
+describe('a timeout limits', () => {
+  test('the wait for a connection while all are in use', async () => {
     const db = await opened(1, { connectTimeoutMs: 100 });
     // On a busy machine, opening the connection may take longer than that.
     await vi.waitFor(() => run(db, 'select 1'), { timeout: 30_000 });
@@ -91,18 +91,18 @@ describe('no wait is without an end', () => {
     expect(await run(db, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  test('nor for a statement', async () => {
+  test('the wait for a statement', async () => {
     const db = await opened(1, { statementTimeoutMs: 100 });
     await expect(run(db, 'select pg_sleep(600)')).rejects.toMatchObject({ code: '57014' });
   });
 
-  test('nor for a lock, although a statement may take as long', async () => {
+  test('the wait for a lock, to the same time as a statement', async () => {
     const url = await emptyDatabase();
     const [holder, other] = [await opened(1, { url }), await opened(1, { url, statementTimeoutMs: 100 })];
     await holder.transaction(async (tx) => {
       await run(tx, 'select pg_advisory_xact_lock(1)');
       const refused = run(other, 'select pg_advisory_xact_lock(1)');
-      // Which of the two limits is noticed first is not determined.
+      // Either of the two limits may be noticed first.
       await expect(refused).rejects.toMatchObject({ code: expect.stringMatching(/^(55P03|57014)$/) });
     });
     const limits = `select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement,
@@ -110,7 +110,7 @@ describe('no wait is without an end', () => {
     expect(await run(other, limits)).toEqual([{ lock: '100ms', statement: '100ms', idle: '200ms' }]);
   });
 
-  test('nor for the next statement of a transaction: the server ends it, and its locks are free', async () => {
+  test('the wait for the next statement of a transaction: the server ends it and releases its locks', async () => {
     const url = await emptyDatabase();
     const [forgetful, other] = [await opened(1, { url, statementTimeoutMs: 100 }), await opened(1, { url })];
     const forgotten = forgetful.transaction(async (tx) => {
@@ -123,11 +123,11 @@ describe('no wait is without an end', () => {
   });
 });
 
-test('the server knows who is connected, and in which format to answer', async () => {
+test('a connection sets its application name, time zone and date style', async () => {
   const url = await emptyDatabase();
   const admin = await opened(1, { url });
   const name = new URL(url).pathname.slice(1);
-  // What its owner prefers is nothing to us.
+  // The settings of the database must not matter.
   await run(admin, `alter database "${name}" set TimeZone = 'Asia/Tokyo'`);
   await run(admin, `alter database "${name}" set DateStyle = 'German'`);
   const db = await opened(1, { url });

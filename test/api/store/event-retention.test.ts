@@ -13,7 +13,7 @@ const now = Date.now();
 const keptMs = 10 * HOUR;
 
 let made = 0;
-/** An event of some time ago, delivered some time ago or not at all. */
+/** Inserts an event of `hours` ago that was delivered `delivered` hours ago, or not at all. */
 async function event(hours: number, { type = 'user_created.v0', delivered = undefined as number | undefined } = {}) {
   const at = new Date(now - hours * HOUR + made++);
   const id = firstIdAt('ev', at);
@@ -36,7 +36,7 @@ beforeEach(async () => {
   await api.rows('delete from events');
 });
 
-test('the smallest id of a moment sorts after what was made before, and before what is made after', () => {
+test('the smallest id of a moment sorts after earlier ids and before later ones', () => {
   const before = newId('ev');
   const bound = firstIdAt('ev', new Date(Date.now() + 2));
   expect(before < bound).toBe(true);
@@ -44,14 +44,14 @@ test('the smallest id of a moment sorts after what was made before, and before w
 });
 
 describe('events', () => {
-  test('that nobody subscribes to are kept for the time from when they occurred', async () => {
+  test('without a subscription are kept for the retention time after they occurred', async () => {
     await event(11);
     const kept = [await event(9), await event(0)];
     expect(await pruneEvents(db, { keptMs, now })).toBe(1);
     expect(await left()).toEqual(kept);
   });
 
-  test('are as old as the clock of the database says: a process whose own is ahead deletes nothing', async () => {
+  test('age by the clock of the database: a process whose own clock is ahead deletes nothing', async () => {
     const kept = await event(9);
     vi.useFakeTimers({ toFake: ['Date'], now: now + 100 * keptMs });
     onTestFinished(() => void vi.useRealTimers());
@@ -59,7 +59,7 @@ describe('events', () => {
     expect(await left()).toEqual([kept]);
   });
 
-  test('that have been delivered are kept for the time from then', async () => {
+  test('that were delivered are kept for the retention time after their delivery', async () => {
     await subscribe('user_created.v0');
     await api.rows('delete from events');
     await event(30, { delivered: 11 });
@@ -68,7 +68,7 @@ describe('events', () => {
     expect(await left()).toEqual([kept]);
   });
 
-  test('that somebody subscribes to by now stay until they are delivered', async () => {
+  test('with a later subscription are kept until they are delivered', async () => {
     const wanted = await event(20, { type: 'user_updated.v0' });
     await event(20, { type: 'user_deleted.v0' });
     await subscribe('user_updated.v0');
@@ -80,7 +80,7 @@ describe('events', () => {
     expect(await pruneEvents(db, { keptMs, now: now + HOUR })).toBe(1);
   });
 
-  test('that are never delivered are kept for three times as long', async () => {
+  test('that are never delivered are kept for three times the retention time', async () => {
     await subscribe('user_created.v0');
     await api.rows('delete from events');
     await event(31);
@@ -89,7 +89,7 @@ describe('events', () => {
     expect(await left()).toEqual([kept]);
   });
 
-  test('are deleted once by many processes at a time, none of which waits for another', async () => {
+  test('are each deleted once when several processes prune at the same time', async () => {
     for (let n = 0; n < 40; n++) await event(20);
     const counts = await Promise.all(Array.from({ length: 5 }, () => pruneEvents(db, { keptMs, now, batch: 3 })));
     const rest = await pruneEvents(db, { keptMs, now, batch: 3 });
@@ -97,7 +97,7 @@ describe('events', () => {
     expect(await left()).toEqual([]);
   });
 
-  test('are left to another process that is at it', async () => {
+  test('are left alone while another process prunes', async () => {
     await event(20);
     const other = await heldTransaction(api.databaseUrl);
     await other.query('select pg_advisory_xact_lock($1)', [LOCKS.eventRetention]);

@@ -1,24 +1,24 @@
-/** What a failed statement means, from the error alone; database-errors.test.ts has what PostgreSQL says. */
+/** The meaning of errors, without a database; database-errors.test.ts has errors of PostgreSQL. */
 import { describe, expect, test } from 'vitest';
 import { isRetryable, transientCondition, violation } from '../../../src/api/store/database-errors.ts';
 
 const failure = (members: object, message = 'failed') => Object.assign(new Error(message), members);
 const refused = failure({ code: 'ECONNREFUSED' });
 
-describe('is worth another try at once', () => {
+describe('a retry at once is worthwhile after', () => {
   test.each([
     ['a transaction that could not be serialised', failure({ code: '40001' }), true],
     ['the victim of a deadlock', failure({ code: '40P01' }), true],
-    ['a broken rule', failure({ code: '23505' }), false],
+    ['a violated constraint', failure({ code: '23505' }), false],
     ['an error without a code', failure({}), false],
-    ['what is no error', { code: '40001' }, false],
+    ['a value that is not an error', { code: '40001' }, false],
   ])('%s: %s', (_, error, expected) => {
     expect(isRetryable(error)).toBe(expected);
   });
 });
 
-describe('passes by itself', () => {
-  // What one would have to break a machine for.
+describe('the transient condition of', () => {
+  // Conditions for which a test would have to break a machine.
   test.each([
     ['53000', 'insufficient_resources'],
     ['53100', 'disk_full'],
@@ -43,30 +43,30 @@ describe('passes by itself', () => {
   test.each([
     ['a connection that broke', failure({}, 'Connection terminated unexpectedly'), 'connection_lost'],
     ['a server that does not answer', failure({}, 'Query read timeout'), 'connection_lost'],
-    ['a pool that is in use', failure({}, 'timeout exceeded when trying to connect'), 'pool_exhausted'],
-    ['one of several reasons', new AggregateError([failure({ code: '23505' }), refused]), 'ECONNREFUSED'],
-    ['no reason of several', new AggregateError([failure({ code: '23505' })]), undefined],
+    ['an exhausted pool', failure({}, 'timeout exceeded when trying to connect'), 'pool_exhausted'],
+    ['several reasons, one transient', new AggregateError([failure({ code: '23505' }), refused]), 'ECONNREFUSED'],
+    ['an aggregate without a transient reason', new AggregateError([failure({ code: '23505' })]), undefined],
     [
-      'an error with a code that does not pass, whatever its text',
+      'an error whose code is not transient, although its text is',
       failure({ code: '23505' }, 'timeout expired'),
       undefined,
     ],
-    ['a code that is none of the database', failure({ code: 7 }, 'timeout expired'), undefined],
+    ['a code that is not of the database', failure({ code: 7 }, 'timeout expired'), undefined],
     ['another text', failure({}, 'division by zero'), undefined],
-    ['what is no error', 'timeout expired', undefined],
+    ['a value that is not an error', 'timeout expired', undefined],
   ])('%s: %s', (_, error, expected) => {
     expect(transientCondition(error)).toBe(expected);
   });
 });
 
 test.each(['23505', '42P01', '22P02', 'XX000', '54000', '58030', 'ERR_ASSERTION'])(
-  '%s does not pass by itself',
+  '%s is not a transient condition',
   (code) => {
     expect(transientCondition(failure({ code }))).toBeUndefined();
   },
 );
 
-describe('breaks a rule of the schema', () => {
+describe('the constraint violation for', () => {
   const foreign = { code: '23503', constraint: 'things_owner_id_fkey', table: 'things' };
   test.each([
     [
@@ -75,21 +75,21 @@ describe('breaks a rule of the schema', () => {
       { kind: 'unique', constraint: 'things_name_key' },
     ],
     [
-      'what is referred to is missing',
+      'a reference to a missing row',
       { ...foreign, detail: 'Key (owner_id)=(x) is not present in table "owners".' },
       { kind: 'missing', constraint: 'things_owner_id_fkey' },
     ],
     [
-      'what others refer to',
+      'a row that others refer to',
       { ...foreign, detail: 'Key (id)=(x) is still referenced from table "things".' },
       { kind: 'referenced', constraint: 'things_owner_id_fkey', table: 'things' },
     ],
-    ['any other', { code: '40001', constraint: 'x' }, undefined],
+    ['any other code', { code: '40001', constraint: 'x' }, undefined],
   ])('%s', (_, members, expected) => {
     expect(violation(failure(members))).toEqual(expected);
   });
 
-  test('but not what is no error', () => {
+  test('a value that is not an error', () => {
     expect(violation({ code: '23505', constraint: 'x' })).toBeUndefined();
   });
 });

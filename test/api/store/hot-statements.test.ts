@@ -5,7 +5,7 @@ import { heldTransaction, startTestApi } from '../harness.ts';
 
 const api = await startTestApi();
 
-test('what all families share is read by its indexes', async () => {
+test('tables that all families share are read through their indexes', async () => {
   const held = await heldTransaction(api.databaseUrl);
   try {
     await fillShared(held.query, 20_000);

@@ -1,4 +1,4 @@
-/** Who waits for whom. The numbers are part of an upgrade: a server of another release must use the same. */
+/** Locks and their numbers, which must never change: servers of two releases run side by side in an upgrade. */
 import { expect, test } from 'vitest';
 import {
   COVERING_LOCKS,
@@ -9,7 +9,7 @@ import {
 } from '../../../src/api/store/locks.ts';
 import { openTestDatabase, untilWaiting } from '../harness.ts';
 
-test('a lock has the number that it has in every release', () => {
+test('locks have the same numbers in every release', () => {
   expect([LOCKS, HOSTPORT_LOCKS, COVERING_LOCKS]).toEqual([
     { migration: 7211004326, users: 7211004327, bootstrap: 7211004328, eventRetention: 7211004329 },
     1211004328,
@@ -17,7 +17,7 @@ test('a lock has the number that it has in every release', () => {
   ]);
 });
 
-test('a transaction waits for a lock until the one that has it ends', async () => {
+test('a transaction waits for a lock until the transaction that holds it ends', async () => {
   const db = await openTestDatabase();
   const order: string[] = [];
   let second: Promise<void> | undefined;
@@ -34,7 +34,7 @@ test('a transaction waits for a lock until the one that has it ends', async () =
   expect(order).toEqual(['first', 'second']);
 });
 
-test('a lock that another transaction has is not waited for', async () => {
+test('tryLockUntilCommit() does not wait for a lock that another transaction holds', async () => {
   const db = await openTestDatabase();
   await db.transaction(async (first) => {
     expect(await tryLockUntilCommit(first, LOCKS.eventRetention)).toBe(true);

@@ -45,7 +45,7 @@ function startMigrate(databaseUrl: string): Child {
 
 const ended = (child: Child) => waitFor(`${child.name} to end`, () => child.exit(), { timeoutMs: 60_000 });
 
-/** What a process says that it has applied. */
+/** The migrations that a process says it has applied. */
 async function appliedBy({ logFile }: Child): Promise<string[]> {
   const log = await readFile(logFile, 'utf8');
   return [...log.matchAll(/^applied (.*)$/gm)].map(([, name = '']) => name);
@@ -55,7 +55,7 @@ const MIGRATING = `
   select pid, wait_event_type || ' ' || wait_event as waits_for from pg_stat_activity
    where datname = current_database() and application_name = 'tunnel-operator migrate'`;
 
-/** Stops every migration of this database at its end, before it is committed. */
+/** Blocks every migration of this database just before it is committed. */
 async function heldBack(databaseUrl: string) {
   const held = await heldTransaction(databaseUrl);
   await held.query('lock table schema_migrations in share mode');
@@ -67,7 +67,7 @@ async function heldBack(databaseUrl: string) {
 }
 
 describe('processes that start at once on an empty database', () => {
-  test('all come up, and each migration has run once', async () => {
+  test('all start, and each migration runs once', async () => {
     const databaseUrl = await createTestDatabase();
     const start = (name: string) => ApiProcess.start({ folder, name, databaseUrl, apiKey: ADMIN_KEY });
     const migrating = [startMigrate(databaseUrl), startMigrate(databaseUrl)];
@@ -92,7 +92,7 @@ describe('processes that start at once on an empty database', () => {
 });
 
 describe('a process that is killed while it migrates', () => {
-  test('leaves nothing of its migration, and the next start does the rest', async () => {
+  test('leaves nothing of its migration, and the next run applies the rest', async () => {
     const version = 15;
     const databaseUrl = await createTestDatabase();
     await migrate(databaseUrl, ours.slice(0, version - 1));
@@ -102,7 +102,7 @@ describe('a process that is killed while it migrates', () => {
     await held.untilThere(killed);
     await killed.stop({ signal: 'SIGKILL' });
     await held.commit();
-    // Its session notices only now that nobody is there any more.
+    // Only now does its session notice that the process has gone.
     await waitFor('its session to end', async () => (await rows(databaseUrl, MIGRATING)).length === 0);
     expect(await catalog(databaseUrl)).toEqual(before);
     expect(await migrate(databaseUrl)).toEqual(names.slice(version - 1));
@@ -112,7 +112,7 @@ describe('a process that is killed while it migrates', () => {
 });
 
 describe('a release that is older than the database', () => {
-  /** What a later release may do while this one runs: add. */
+  /** While this release runs, a later one may only add to the schema. */
   const later: Migration = {
     version: 9999,
     name: '9999_later.sql',
@@ -126,7 +126,7 @@ describe('a release that is older than the database', () => {
       create table later (id text primary key);`,
   };
 
-  test('goes on serving while it is migrated, and afterwards', async () => {
+  test('keeps serving after the database is migrated under it', async () => {
     const databaseUrl = await emptyDatabase();
     const api = await startTestApi({ databaseUrl });
     // Every statement is prepared for the old schema now.

@@ -17,7 +17,7 @@ const catalog = (url: string) =>
   withClient(url, (client) => catalogOf(async (text) => (await client.query<Record<string, unknown>>(text)).rows));
 const fromScratch = await catalog(await emptyDatabase());
 
-/** All rows, of these columns alone. */
+/** All rows, with the given columns only. */
 async function contents(client: pg.Client, columns: ReadonlyMap<string, readonly string[]>) {
   const all = new Map<string, unknown[]>();
   for (const [table, names] of columns) {
@@ -34,7 +34,7 @@ async function startWith({ secrets: { encryptionKey } }: Recording, databaseUrl:
   return api;
 }
 
-/** Keys and tokens that were handed out still work. */
+/** Expects keys and tokens that were handed out to work still. */
 async function expectSecretsToWork(api: TestApi, { secrets }: Recording): Promise<void> {
   const key = api.withKey(api.admin.id, secrets.adminKey);
   const answer = (await key.post('/credentials/authenticate', { token: secrets.token, bind: 'app.example.com' })).as(
@@ -47,7 +47,7 @@ async function expectSecretsToWork(api: TestApi, { secrets }: Recording): Promis
   expect(replay.as(credential.view).id).toBe(answer.credential_id);
 }
 
-test.each(await recordings())('rows of the release with schema $version are served by this one', async (recording) => {
+test.each(await recordings())('this release serves the rows of the one with schema $version', async (recording) => {
   const url = await createTestDatabase();
   await migrate(url, ours.slice(0, recording.version));
   await withClient(url, async (client) => {

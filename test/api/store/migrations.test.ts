@@ -24,7 +24,7 @@ describe('migrations', () => {
     expect(ours.map(({ version }) => version)).toEqual(ours.map((_, index) => index + 1));
   });
 
-  test('stay as they are once released: databases have them', async () => {
+  test('do not change once released, since databases have applied them', async () => {
     for (const { checksums } of await recordings()) {
       expect(Object.fromEntries(ours.map(({ name, checksum }) => [name, checksum]))).toMatchObject(checksums);
     }
@@ -37,7 +37,7 @@ describe('migrations', () => {
     expect(await tables(url)).toContain('ip_policies');
   });
 
-  test('leave a database alone that is ahead', async () => {
+  test('leave a database that is ahead alone', async () => {
     const url = await createTestDatabase();
     const later = { version: 9999, name: '9999_later.sql', sql: 'create table later ()', checksum: 'x' };
     await migrate(url, [...ours, later]);
@@ -45,8 +45,8 @@ describe('migrations', () => {
   });
 
   test.each([
-    ['a table that it changes', 'lock table a in access share mode'],
-    ['the lock of all that migrate', `select pg_advisory_lock(${LOCKS.migration})`],
+    ['a table that they change', 'lock table a in access share mode'],
+    ['the lock of all migrations', `select pg_advisory_lock(${LOCKS.migration})`],
   ])('wait for %s, say so, and let others write meanwhile', async (_, lock) => {
     const url = await createTestDatabase();
     const first = { version: 1, name: '0001_a.sql', sql: 'create table a (n integer)', checksum: 'x' };
@@ -57,20 +57,20 @@ describe('migrations', () => {
     const waiting = Promise.withResolvers<void>();
     const migrated = migrate(url, [first, next], waiting.resolve);
     await waiting.promise;
-    // In the queue behind the migration, if that waits for the table.
+    // If the migration waits for the table, this queues behind it until its lock timeout.
     await writer.query('insert into a values (1)');
     await writer.commit();
     await held.rollback();
     expect(await migrated).toEqual([next.name]);
   });
 
-  test('that fail leave nothing behind, and run again when mended', async () => {
+  test('that fail leave nothing behind, and run again once fixed', async () => {
     const url = await createTestDatabase();
     const broken = { version: 1, name: '0001_a.sql', sql: 'create table a (); select 1/0;', checksum: 'x' };
     const message = 'migration 0001_a.sql failed';
     await expect(migrate(url, [broken])).rejects.toMatchObject({ message, cause: { code: '22012' } });
     expect(await tables(url)).toEqual(['schema_migrations']);
-    // What notes that it was applied fails with it.
+    // A failure to record the migration undoes the migration as well.
     const hiding = { ...broken, sql: 'create table a (); alter table schema_migrations rename to hidden' };
     await expect(migrate(url, [hiding])).rejects.toMatchObject({ message, cause: { code: '42P01' } });
     expect(await tables(url)).toEqual(['schema_migrations']);
@@ -83,7 +83,7 @@ describe('migrations', () => {
     expect(() => pendingMigrations(ours, done)).toThrow(`migration ${first.name} was changed after it was applied`);
   });
 
-  test('are files with a number and a name; others are none', async () => {
+  test('are the files with a four-digit number and a name; others are ignored', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
     for (const name of ['0002_b.sql', '0001_a.sql', 'notes.md', '3_c.sql']) await writeFile(join(folder, name), '');
     expect((await migrations(folder)).map(({ name }) => name)).toEqual(['0001_a.sql', '0002_b.sql']);

@@ -26,7 +26,7 @@ const rule = (id: string, policy: string, columns: object = {}) =>
   row(id, { cidr: `${id}::/48`, action: 'allow', ip_policy_id: policy, ...columns });
 const event = (name: string, id: string) => changeEvent(name, 'created', 'usr_1', { id });
 
-/** With the policies `a`, `b` and `c`, of which `b` has the rules 1 to 4, and each other one has one. */
+/** A database with the policies `a`, `b` and `c`: `b` has the rules 1 to 4, the others have one each. */
 async function filled(): Promise<Database> {
   const db = await openTestDatabase();
   for (const id of ['a', 'b', 'c']) await policies.insert(db, row(id, {}), event('ip_policy', id));
@@ -36,7 +36,7 @@ async function filled(): Promise<Database> {
 
 const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
 
-test('a page is of one scope only, newest first', async () => {
+test('a page has rows of one scope only, newest first', async () => {
   const db = await filled();
   const only = { ip_policy_id: 'b' };
   const page = async (before?: string) => {
@@ -48,7 +48,7 @@ test('a page is of one scope only, newest first', async () => {
   expect(await page('1')).toEqual({ ids: [], more: false });
 });
 
-test('a page has as many rows as their bytes permit, and at least one', async () => {
+test('a page has as many rows as fit into its bytes, and at least one', async () => {
   const db = await filled();
   const sizes: number[] = [];
   const measuring: Executor = {
@@ -71,13 +71,13 @@ test('a page has as many rows as their bytes permit, and at least one', async ()
   expect(await within(1)).toEqual({ rows: 1, more: true });
 });
 
-test('rows with a value are all there, or as many as are asked for, after an id', async () => {
+test('where() returns all rows with a value, or a limited number after an id', async () => {
   const db = await filled();
   expect(ids(await rules.where(db, 'ip_policy_id', 'b'))).toEqual(['1', '2', '3', '4']);
   expect(ids(await rules.where(db, 'ip_policy_id', 'b', { after: '1', limit: 2 }))).toEqual(['2', '3']);
 });
 
-test('an update writes what may change, and nothing else', async () => {
+test('an update writes only the fields that may change', async () => {
   const db = await filled();
   const changed = rule('1', 'a', { action: 'deny', cidr: '9::/48' });
   expect(await db.transaction((tx) => rules.update(tx, changed, event('ip_policy_rule', '1')))).toBe(2);
@@ -85,10 +85,10 @@ test('an update writes what may change, and nothing else', async () => {
 });
 
 test.each<[string, (tx: Executor) => Promise<void>]>([
-  ['one that exists already is inserted', (tx) => rules.insertMany(tx, [rule('9', 'b'), rule('1', 'b')])],
-  ['one would be like another', (tx) => rules.updateMany(tx, [rule('1', 'b', { cidr: '2::/48' })])],
-  ['one is deleted that others belong to', (tx) => policies.removeMany(tx, ['c', 'b'])],
-])('of many rows, none is written if %s', async (_, write) => {
+  ['one to insert already exists', (tx) => rules.insertMany(tx, [rule('9', 'b'), rule('1', 'b')])],
+  ['one would violate a unique index', (tx) => rules.updateMany(tx, [rule('1', 'b', { cidr: '2::/48' })])],
+  ['one to delete is the parent of others', (tx) => policies.removeMany(tx, ['c', 'b'])],
+])('none of many rows is written if %s', async (_, write) => {
   const db = await filled();
   const before = [await rules.page(db, { limit: 100 }), await policies.page(db, { limit: 100 })];
   let isOver = false;
@@ -101,7 +101,7 @@ test.each<[string, (tx: Executor) => Promise<void>]>([
   expect([await rules.page(db, { limit: 100 }), await policies.page(db, { limit: 100 })]).toEqual(before);
 });
 
-test('what is stored as JSON is read as it was, whatever it is', async () => {
+test('a JSON column returns lists and maps as they were written, and refuses null', async () => {
   const db = await filled();
   for (const [id, labels] of Object.entries({ x: ['a', 'b'], y: { a: 'b' } })) {
     await backends.insert(db, row(id, { labels }), event('tunnel_group_backend', id));

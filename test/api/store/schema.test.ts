@@ -35,7 +35,7 @@ const unique = FAMILIES.flatMap((family) =>
   ),
 );
 
-test.each(unique)('the unique index $index is there under the name of table and field', async (found) => {
+test.each(unique)('the unique index $index exists, named after its table and field', async (found) => {
   const { name, rule, index } = found;
   const text = 'select pg_get_indexdef(indexrelid) as definition from pg_index where indexrelid = to_regclass($1)';
   const [row] = await api.rows(text, [index]);

@@ -15,7 +15,7 @@ atEnd(() => db.close());
 
 beforeEach(() => void receiver.spans.splice(0));
 
-/** Runs `work` on a database with traces, below a span unless told otherwise; returns what was sent of it. */
+/** Runs `work` on a traced database, below a span unless told otherwise; returns the spans that were sent. */
 async function spansOf(work: (db: Database) => Promise<unknown>, { isBelow = true, at = url } = {}) {
   const tracing = await tracingTo(receiver);
   const own = tracedDatabase(db, tracing, at);
@@ -24,7 +24,7 @@ async function spansOf(work: (db: Database) => Promise<unknown>, { isBelow = tru
   return receiver.spans;
 }
 
-test('a statement says what it does to which table, and where, and none of its values', async () => {
+test('the span of a statement names the statement and the database, but none of its values', async () => {
   const text = 'select datname from pg_database where datname = $1';
   const [statement, work] = await spansOf((own) => own.query({ name: 'databases.find', text, values: ['a-value'] }));
   const { hostname, port, pathname } = new URL(url);
@@ -44,7 +44,7 @@ test('a statement says what it does to which table, and where, and none of its v
   expect(receiver.requests.some(({ body }) => body.includes('a-value'))).toBe(false);
 });
 
-test('a statement that fails has the code of PostgreSQL, as has its transaction', async () => {
+test('the spans of a failed statement and its transaction have the error code of PostgreSQL', async () => {
   const spans = await spansOf((own) => own.transaction((tx) => tx.query({ text: 'select 1 / 0', values: [] })));
   const [statement, transaction, work] = spans;
   expect(statement).toMatchObject({ parentId: transaction?.spanId, isError: true, name: 'SELECT' });
@@ -52,7 +52,7 @@ test('a statement that fails has the code of PostgreSQL, as has its transaction'
   expect(spans.map(({ attributes }) => attributes['error.type'])).toEqual(['22012', '22012', undefined]);
 });
 
-test('a transaction says where it took place', async () => {
+test('the span of a transaction names the database and the server', async () => {
   const at = 'postgres://user:password@db.example/tunnels';
   const spans = await spansOf((own) => own.transaction((tx) => tx.query({ text: 'select 1', values: [] })), { at });
   const place = { 'db.namespace': 'tunnels', 'server.address': 'db.example', 'server.port': 5432 };
@@ -60,7 +60,7 @@ test('a transaction says where it took place', async () => {
   expect(found?.attributes).toEqual({ 'db.system.name': 'postgresql', ...place });
 });
 
-test('what is done for nobody has no spans', async () => {
+test('work outside any span has no spans', async () => {
   const work = async (own: Database) => {
     await own.query({ text: 'select 1', values: [] });
     await own.transaction((tx) => tx.query({ text: 'select 2', values: [] }));

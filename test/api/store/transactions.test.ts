@@ -1,4 +1,4 @@
-/** Which transactions are tried again, and which are none. */
+/** Which transactions are retried, and which fail. */
 import { expect, test, vi } from 'vitest';
 import type { Executor } from '../../../src/api/store/database.ts';
 import { openTestDatabase } from '../harness.ts';
@@ -9,11 +9,11 @@ const run = (on: Executor, text: string) => on.query({ text, values: [] });
 const failing = (code: string) => `do $$ begin raise exception 'as told' using errcode = '${code}'; end $$`;
 
 test.each([
-  ['fails once for others', '40001', 1, 2],
-  ['fails twice for others', '40P01', 2, 3],
-  ['fails for others again and again', '40001', 9, 3],
-  ['fails by itself', '22012', 9, 1],
-])('one that %s (%s)', async (_, code, failures, attempts) => {
+  ['conflicts once is retried', '40001', 1, 2],
+  ['conflicts twice is retried twice', '40P01', 2, 3],
+  ['keeps conflicting fails after three attempts', '40001', 9, 3],
+  ['fails by itself is not retried', '22012', 9, 1],
+])('a transaction that %s (%s)', async (_, code, failures, attempts) => {
   const work = vi.fn(async (tx: Executor) => {
     if (work.mock.calls.length <= failures) await run(tx, failing(code));
     return 'done';
@@ -24,7 +24,7 @@ test.each([
   expect(work).toHaveBeenCalledTimes(attempts);
 });
 
-test('one in which a failure went unnoticed is none', async () => {
+test('a transaction in which a failure went unnoticed is rolled back', async () => {
   await run(db, 'create table noticed (n integer)');
   const careless = db.transaction(async (tx) => {
     await run(tx, 'insert into noticed values (1)');
@@ -34,13 +34,13 @@ test('one in which a failure went unnoticed is none', async () => {
   expect(await run(db, 'select n from noticed')).toEqual([]);
 });
 
-test('one whose connection is cut between two statements fails, and no other has that connection', async () => {
+test('a transaction whose connection is cut between statements fails, and the connection is not reused', async () => {
   const pid = async (on: Executor) => (await run(on, 'select pg_backend_pid() as pid'))[0]?.pid;
   let cut: unknown;
   const transaction = db.transaction(async (tx) => {
     cut = await pid(tx);
     await run(db, `select pg_terminate_backend(${cut}, 10000)`);
-    // Until this side has heard of it, without a statement of its own.
+    // Time for this side to notice, without a statement on that connection.
     await run(db, 'select pg_sleep(0.05)');
   });
   await expect(transaction).rejects.toThrow(/terminat|not queryable|ended/i);

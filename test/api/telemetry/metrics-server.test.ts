@@ -38,7 +38,7 @@ test('serves metrics, and nothing else', async () => {
   expect(posted.json()).toMatchObject({ error_code: 'METHOD_NOT_ALLOWED' });
 });
 
-test('answers what is not HTTP as the API does, and says so in the log', async () => {
+test('answers a request that is not HTTP as the API does, and logs it', async () => {
   const { open, logged } = await listening();
   const { socket, received } = await open('hello\r\n\r\n');
   await once(socket, 'close');
@@ -46,7 +46,7 @@ test('answers what is not HTTP as the API does, and says so in the log', async (
   expect(logged).toEqual([[{ reason: expect.stringContaining('is not valid HTTP') }, expect.any(String)]]);
 });
 
-test('answers what fails as the API does, and says so in the log', async () => {
+test('answers a failure as the API does, and logs it', async () => {
   const failure = new Error('no metrics');
   const { app, logged } = build(() => Promise.reject(failure));
   const answer = (await app.inject('/metrics')).json();
@@ -55,7 +55,7 @@ test('answers what fails as the API does, and says so in the log', async () => {
   expect(logged).toEqual([[{ err: failure, request_id }, expect.any(String)]]);
 });
 
-test('has sixteen connections at most, and says so in the log', async () => {
+test('accepts at most sixteen connections, and logs a refusal', async () => {
   const { open, logged } = await listening();
   const kept = [];
   for (let n = 0; n < 16; n++) kept.push(await open());

@@ -1,4 +1,4 @@
-/** What the metrics say of what they are told, and of what they ask for; by the clock of the test. */
+/** The metrics that are counted and those that are read from their sources, on a fake clock. */
 import { Socket } from 'node:net';
 import Fastify, { type FastifyReply } from 'fastify';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
@@ -46,12 +46,12 @@ test.each([
   ['http_connections', '5'],
   ['http_connections_refused_total', '4'],
   ['http_requests_refused_total', '0'],
-])('%s is %s, however often it is asked for', async (name, expected) => {
+])('%s is %s on every read', async (name, expected) => {
   const { value } = start();
   expect([await value(name), await value(name)]).toEqual([expected, expected]);
 });
 
-test('what happens is counted', async () => {
+test('counts refused and aborted requests and pruned events', async () => {
   const { metrics, value } = start();
   metrics.refused();
   metrics.aborted({ method: 'GET', documentedPath: '/{a}' });
@@ -63,7 +63,7 @@ test('what happens is counted', async () => {
   expect(Number(await value('events_pruned_total'))).toBe(before + 3);
 });
 
-test('a request counts by method, documented path and status, with its time in seconds', async () => {
+test('counts a request by method, documented path and status, with its duration in seconds', async () => {
   const { app, elapsed, value } = start();
   app.get('/a', async (request, reply) => {
     request.documentedPath = '/{a}';
@@ -75,13 +75,13 @@ test('a request counts by method, documented path and status, with its time in s
   expect(await value(`http_request_duration_seconds_count${SERIES}`)).toBe('2');
   expect(await value(`http_request_duration_seconds_bucket{le="0.001",${SERIES.slice(1)}`)).toMatch(/^[0-2]$/);
   const milliseconds = Number(await value(`http_request_duration_seconds_sum${SERIES}`)) * 1000;
-  // Before they were counted, and after that.
+  // The elapsed time just before and just after each request was counted.
   const [first = 0, afterFirst = 0, second = 0, afterSecond = 0] = elapsed;
   expect(milliseconds).toBeGreaterThan(first + second - 1e-6);
   expect(milliseconds).toBeLessThan(afterFirst + afterSecond + 1e-6);
 });
 
-test('they are made once for all who ask within their age', async () => {
+test('the text is made once for all requests within its maximum age', async () => {
   const { metrics } = start();
   const first = await metrics.bytes();
   vi.advanceTimersByTime(MAX_AGE_MS - 1);
@@ -93,7 +93,7 @@ test('they are made once for all who ask within their age', async () => {
   expect(await metrics.bytes()).toBe(second);
 });
 
-test('whoever asks counts as a stranger, and holds nothing of what all of them get', async () => {
+test('a request for the metrics counts as a stranger, and the shared response is charged to nobody', async () => {
   const { app, metrics } = start();
   const seen: [string | undefined, Charge | null][] = [];
   app.addHook(

@@ -18,7 +18,7 @@ const logged = (requestId: string) =>
   api.logs.map((text) => line.parse(JSON.parse(text))).filter(({ request_id }) => request_id === requestId);
 
 describe('a request', () => {
-  test('is logged in one line: id, method, path as documented, status and milliseconds', async () => {
+  test('is logged on one line: id, method, documented path, status and milliseconds', async () => {
     const { id } = JSON.parse((await admin.post('/ip_policies', {})).text);
     await admin.get(`/ip_policies/${id}?x=1`, { 'x-request-id': 'logged-1' });
     expect(logged('logged-1')).toMatchObject([
@@ -26,7 +26,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('that is invalid is logged with its reasons, and with nothing that it sent', async () => {
+  test('that is invalid is logged with the reasons, but with nothing that it sent', async () => {
     const sent = 'hunter2-hunter2';
     const pem = `-----BEGIN PRIVATE KEY-----\n${sent}\n-----END PRIVATE KEY-----`;
     const bodies: [string, unknown][] = [
@@ -67,13 +67,13 @@ describe('a request', () => {
     ['a key given twice', '/ip_policies', '{"a": 1, "a": 1}', { body: 'has a key twice in one object' }],
     ['a PEM', '/certificate_authorities', { ca_pem: 'x' }, { '/ca_pem': expect.stringMatching(/^is not PEM: /) }],
     [
-      'its label',
+      'the label of a PEM',
       '/certificate_authorities',
       { ca_pem: '-----BEGIN HUNTER-----\nAA==\n-----END HUNTER-----\n' },
       { '/ca_pem': 'is not a CERTIFICATE' },
     ],
     [
-      'a cut PEM',
+      'a truncated PEM',
       '/tls_certificates',
       { certificate_pem: '-----BEGIN HUNTER-----\n', private_key_pem: '-----BEGIN HUNTER-----\n' },
       { '/certificate_pem': 'is truncated', '/private_key_pem': 'is truncated' },
@@ -84,15 +84,15 @@ describe('a request', () => {
       { sources: [{ type: 'hunter' }] },
       { '/sources/0/type': 'is not an event type' },
     ],
-    ['a domain of the service', '/reserved_domains', { domain: '*.example' }, { '/domain': expect.any(String) }],
-  ])('that is invalid because of %s is logged with what does not repeat it', async (what, path, body, reasons) => {
+    ['a domain of one label', '/reserved_domains', { domain: '*.example' }, { '/domain': expect.any(String) }],
+  ])('that is invalid because of %s is logged without repeating it', async (what, path, body, reasons) => {
     const id = `why-${what.replaceAll(' ', '-')}`;
     expect((await admin.post(path, body, { 'x-request-id': id })).status).toBe(400);
     expect(logged(id)).toMatchObject([{ reasons }]);
     expect(JSON.stringify(logged(id)).toLowerCase()).not.toContain('hunter');
   });
 
-  test('that fails inside is logged with the reason, which the answer does not tell', async () => {
+  test('that fails internally is logged with the reason, which the response does not reveal', async () => {
     await api.rows('alter table ip_policies rename to hidden');
     const reply = await admin.get('/ip_policies', { 'x-request-id': 'failed-1' });
     await api.rows('alter table hidden rename to ip_policies');
@@ -104,7 +104,7 @@ describe('a request', () => {
 });
 
 describe('GET /metrics', () => {
-  test('counts requests by documented path, so that ids make no series', async () => {
+  test('counts requests by documented path, so that ids create no series', async () => {
     const { id } = JSON.parse((await admin.post('/ip_policies', {})).text);
     await admin.get(`/ip_policies/${id}`);
     await admin.get('/nothing-here');

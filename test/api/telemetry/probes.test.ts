@@ -8,7 +8,7 @@ test('probes need no key', async () => {
   expect(JSON.parse((await anonymous.get('/readyz')).text)).toEqual({ status: 'ready' });
 });
 
-test('probes of readiness fail while a migration of this release is missing', async () => {
+test('the readiness probe fails while a migration of this release is missing', async () => {
   await rows('update schema_migrations set version = 100000 where version = 1');
   expect((await anonymous.get('/readyz')).error).toMatchObject({
     error_code: 'UNAVAILABLE',

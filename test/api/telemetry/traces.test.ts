@@ -1,4 +1,4 @@
-/** What a request says about itself in its span, and what whoever sends it has no say in. */
+/** What the span of a request records, and what its client cannot influence. */
 import { request as send } from 'node:http';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { atEnd } from '../../end-of-file.ts';
@@ -32,7 +32,7 @@ const authorization = `Bearer ${ADMIN_KEY}`;
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER = '00f067aa0ba902b7';
 
-test('goes on with the trace of its caller', async () => {
+test('a request continues the trace of its caller', async () => {
   await fetch(`${url}/whoami?a=secret`, {
     headers: { authorization, traceparent: `00-${TRACE}-${CALLER}-01`, 'x-request-id': 'mine' },
   });
@@ -50,10 +50,10 @@ test('goes on with the trace of its caller', async () => {
 
 test.each([
   ['no trace', 'garbage'],
-  ['one without an id', `00-${'0'.repeat(32)}-${CALLER}-01`],
-  ['one that is too long', `00-${TRACE}-${CALLER}-01-${'a'.repeat(4_000)}`],
-  ['two of them', [`00-${TRACE}-${CALLER}-01`, `00-${TRACE}-${CALLER}-01`]],
-])('a caller who names %s is answered, in a new trace', async (_, traceparent) => {
+  ['a trace id of zeros', `00-${'0'.repeat(32)}-${CALLER}-01`],
+  ['a value that is too long', `00-${TRACE}-${CALLER}-01-${'a'.repeat(4_000)}`],
+  ['two values', [`00-${TRACE}-${CALLER}-01`, `00-${TRACE}-${CALLER}-01`]],
+])('a request whose traceparent has %s is answered in a new trace', async (_, traceparent) => {
   const headers = { authorization, traceparent, tracestate: 'a=b,'.repeat(500) };
   const status = await new Promise((resolve, reject) => {
     send(`${url}/whoami`, { headers }, (answer) => resolve(answer.resume().statusCode))
@@ -65,13 +65,13 @@ test.each([
   expect([traceId, parentId]).toEqual([expect.not.stringMatching(`^(${TRACE}|0+)$`), undefined]);
 });
 
-test('of a probe there is none', async () => {
+test('probes and reads of the metrics have no span', async () => {
   for (const path of ['/healthz', '/readyz', '/metrics']) await fetch(url + path);
   await fetch(`${url}/openapi.json`);
   expect(await span()).toMatchObject({ name: 'GET /openapi.json' });
 });
 
-test('has failed where the fault is ours', async () => {
+test('a request that fails internally has a failed span', async () => {
   const broken = await startTestApi({ tracing });
   await broken.rows('drop table api_keys cascade');
   const { status } = await fetch(`${await broken.app.listen({ port: 0, host: '127.0.0.1' })}/whoami`, {
@@ -84,13 +84,13 @@ test('has failed where the fault is ours', async () => {
   });
 });
 
-test('ends when its client goes away, and its line in the log names the trace', async () => {
+test('the span of a request ends when its client goes away, and the log line names its trace', async () => {
   const body = send(`${url}/ip_policies`, {
     method: 'POST',
     headers: { authorization, 'content-type': 'application/json', 'content-length': 900, 'x-request-id': 'gone' },
   }).on('error', () => undefined);
   body.write('{"desc');
-  // Whatever has arrived of a body is in flight.
+  // The part of the body that has arrived counts as in flight.
   await vi.waitFor(async () => {
     expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes [1-9]/m);
   });

@@ -1,4 +1,4 @@
-/** What can happen to an object, as fast-check commands. There is no model beside the promise itself. */
+/** Everything that can happen to an object, as fast-check commands. The promise itself is the only model. */
 import fc from 'fast-check';
 import { ANNOTATION } from '../../../src/operator/contract/names.ts';
 import type { Life } from './life.ts';
@@ -88,7 +88,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 export const lives = fc.commands([command], { maxCommands: 40, size: '+1' });
-/** How it ends: at once or once all is as declared, and what becomes of the first reconcile after that. */
+/** How a life ends: suddenly or when everything is as declared, and the faults of the reconcile after the deletion. */
 export interface Ending {
   readonly policy: 'Delete' | 'Retain';
   readonly isSudden: boolean;

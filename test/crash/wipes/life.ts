@@ -1,6 +1,6 @@
 /**
- * One TunnelCredential, what users do to it, and an operator of its own: the real reconciler on the real API server and the
- * real API. The operator sees what changed when it is told to look, as with a slow watch.
+ * One TunnelCredential, what users do to it, and its own operator: the real reconciler on the real API server and the
+ * real API. The operator sees changes only when told to look, as with a slow watch.
  */
 import { expect } from 'vitest';
 import { API_VERSION, FINALIZER } from '../../../src/operator/contract/names.ts';
@@ -13,10 +13,10 @@ import { classify } from '../../../src/operator/managed/object/failure.ts';
 import { type Fault, Wire, wires } from './wire.ts';
 import { CREDENTIALS, LateOperator, SECRETS, type World } from './world.ts';
 
-/** What there may be to say while nothing may be created. */
+/** Reasons that are expected while nothing may be created. */
 const OBSERVING: readonly string[] = [REASON.nothingToObserve, REASON.externalNotFound];
 
-/** No sequence of ours needs half as many reconciles to come to rest. */
+/** More than twice as many reconciles as any of our sequences needs to come to rest. */
 const MOST_RECONCILES = 40;
 
 export class Life {
@@ -58,7 +58,7 @@ export class Life {
     await this.patch({ spec: this.#spec() });
   }
 
-  /** As `kubectl replace`: the status stays, and nothing else. It would let go of an object that is being deleted. */
+  /** As `kubectl replace`: only the status stays. An object that is being deleted would lose its finalizer: skip it. */
   async replace(): Promise<void> {
     const object = await this.find();
     if (!object || isDeleting(object)) return;
@@ -106,14 +106,14 @@ export class Life {
     await unlessGone(this.world.kube.delete(SECRETS, this.name, this.world.namespace));
   }
 
-  /** Past the operator, as another client of the API would. */
+  /** Bypasses the operator, as another client of the API would. */
   async deleteInTheApi(): Promise<void> {
     this.#hasLostAny = true;
     const [id] = await this.credentials();
     if (id !== undefined) await this.world.client.credentials.delete(id);
   }
 
-  /** Without our finalizer it would be gone at once, and the operator could not know of it: it may put that back first. */
+  /** Without our finalizer, the object would be gone before the operator notices: let it restore that first. */
   async remove(deletionPolicy: 'Delete' | 'Retain' = 'Delete'): Promise<void> {
     await this.patch({ spec: { managementPolicy: 'Manage', deletionPolicy } });
     for (let object = await this.find(); object && !hasFinalizer(object); object = await this.find())
@@ -127,7 +127,7 @@ export class Life {
 
   // What the operator does.
 
-  /** @param isLate whether it has not heard of what changed since it last looked */
+  /** @param isLate whether the operator has not seen what changed since it last looked */
   async reconcile(faults: readonly Fault[] = [], isLate = false): Promise<'settled' | 'again' | number> {
     if (!isLate) await this.#operator.look(this.name);
     const wire = new Wire(faults, this.late);
@@ -136,7 +136,7 @@ export class Life {
     return outcome;
   }
 
-  /** Another operator works at the same moment, as when the lead is lost and the old leader does not know it yet. */
+  /** Another operator reconciles at the same time, as when an old leader has not noticed the loss of its lease. */
   async reconcileTogether(faults: readonly Fault[]): Promise<void> {
     const other = new LateOperator(this.world);
     await other.look(this.name);
@@ -157,11 +157,11 @@ export class Life {
 
   async arrive(which: number): Promise<void> {
     const [call] = this.late.splice(which % Math.max(1, this.late.length), 1);
-    // Nobody waits for the answer any more.
+    // The caller no longer waits for the answer.
     await call?.().catch(() => {});
   }
 
-  /** Everything that is on its way arrives, and the operator works until there is nothing left to do. */
+  /** Delivers every late call, then reconciles until there is nothing left to do. */
   async comeToRest(): Promise<void> {
     await this.manage();
     while (this.late.length > 0) await this.arrive(0);
@@ -177,7 +177,7 @@ export class Life {
 
   // What must hold at rest.
 
-  /** All that were created for objects of this name. */
+  /** All credentials created for objects of this name. */
   async credentials(): Promise<string[]> {
     return this.world.credentialsDescribed(`${this.name} `);
   }
@@ -201,8 +201,8 @@ export class Life {
   }
 
   /**
-   * What Retain leaves of an object: at most one credential; the Secret is nobody's, and its token works.
-   * @param isExactly the credential that there must be, if the object was as declared
+   * What Retain leaves of an object: at most one credential, and a Secret without an owner whose token works.
+   * @param isExactly the credential that must be left, if the object was as declared
    */
   async mustHoldRetained({ metadata: { uid } }: KubeObject, isExactly?: string): Promise<void> {
     const ids = await this.credentials();
@@ -211,7 +211,7 @@ export class Life {
     const secret = await this.world.kube.find(SECRETS, this.name, this.world.namespace);
     const owners = secret?.metadata.ownerReferences?.map((owner) => owner.uid) ?? [];
     expect(owners).not.toContain(uid);
-    // What an earlier object of the name has left is for the garbage collector; a lost credential may have been the one.
+    // The garbage collector deletes an earlier object's Secret. A lost credential may have been this Secret's.
     if (!secret || owners.length > 0 || (this.#hasLostAny && isExactly === undefined)) return;
     const token = await this.world.tokenIn(this.name);
     expect(await this.world.client.authenticate({ token })).toMatchObject({ allowed: true, credential_id: ids[0] });

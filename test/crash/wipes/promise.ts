@@ -14,7 +14,7 @@ const AT_ONCE = 8;
 
 let named = 0;
 
-/** Runs that many sequences. @throws with the shortest sequence that breaks the promise, and the seed that repeats it */
+/** Runs random sequences. @throws with the shortest sequence that breaks the promise, and the seed that repeats it */
 export async function checkPromise(world: World, sequences: number, seed: number): Promise<void> {
   const property = fc.asyncProperty(lives, overlaps, endings, async (commands, overlap, ending) => {
     const life = new Life(world, `life-${named++}`, overlap);

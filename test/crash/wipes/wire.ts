@@ -1,4 +1,4 @@
-/** The calls of one reconcile on their way, and what becomes of them. */
+/** Passes on the calls of one reconcile, with the faults that a test asks for. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ApiUnreachableError } from '../../../src/client/errors.ts';
 import { KubeApi } from '../../../src/operator/kube/kube-api.ts';
@@ -15,7 +15,7 @@ export const FATES = [
 
 /** What happens to the operator at one of its calls. */
 export interface Fault {
-  /** The how many-th call of the reconcile, from 0. */
+  /** The index of the call in the reconcile, from 0. */
   readonly at: number;
   readonly fate: (typeof FATES)[number];
 }
@@ -27,7 +27,7 @@ class Killed extends Error {
 type Call = () => Promise<unknown>;
 
 export class Wire {
-  /** Whether the operator was killed: nothing more that it does has an effect. */
+  /** Whether the operator was killed: none of its later calls has an effect. */
   isDead = false;
   readonly #faults: readonly Fault[];
   readonly #late: Call[];
@@ -72,7 +72,7 @@ export class Wire {
   }
 }
 
-/** The wire of the reconcile under way; many run at a time, over the same clients. */
+/** The wire of the current reconcile; many run at a time, over the same clients. */
 export const wires = new AsyncLocalStorage<Wire | undefined>();
 
 function pass<T>(send: () => Promise<T>, noAnswer: () => Error): Promise<T> {
@@ -83,7 +83,7 @@ function pass<T>(send: () => Promise<T>, noAnswer: () => Error): Promise<T> {
 /** For the client of the management API. */
 export const admit = <T>(attempt: () => Promise<T>) => pass(attempt, () => new ApiUnreachableError('by the test'));
 
-/** Reads, which change nothing, take the same way. */
+/** Reads pass through the wire as well. */
 export class WiredKubeApi extends KubeApi {
   override get(...args: Parameters<KubeApi['get']>) {
     return pass(() => super.get(...args), noKubeAnswer);

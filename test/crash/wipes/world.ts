@@ -1,4 +1,4 @@
-/** What all lives of a test file share, and the operator that each of them has. Only for test files; it registers hooks. */
+/** What all lives of a test file share, and the operator of each. Only for test files; it registers hooks. */
 import pg from 'pg';
 import { pino } from 'pino';
 import { startApi } from '../../../src/api/server.ts';
@@ -48,7 +48,7 @@ export async function openWorld() {
   const metrics = createMetrics();
   const log = pino({ level: 'silent' });
   const eventRecorder = new EventRecorder(kube, { component: 'wipes', instance: 'wipes', log, metrics: metrics.kube });
-  /** How often what has happened. */
+  /** How often each thing has happened. */
   const counts = new Map<string, number>();
 
   atEnd(async () => {
@@ -81,7 +81,7 @@ export async function openWorld() {
   };
 }
 
-/** An operator that was just started. Its caches have what it has looked at. */
+/** A freshly started operator. Its caches hold only what it has looked at. */
 export class LateOperator {
   readonly reconciler: ManagedReconciler;
   readonly #world: World;
@@ -116,7 +116,7 @@ export class LateOperator {
     return this.#cache.store.get(`${this.#world.namespace}/${name}`);
   }
 
-  /** Hears of everything that has happened to the object and its Secret. */
+  /** Updates its caches with the object and its Secret. */
   async look(name: string): Promise<void> {
     await Promise.all([this.#see(this.#cache, CREDENTIALS, name), this.#see(this.#secrets.watch, SECRETS, name)]);
   }

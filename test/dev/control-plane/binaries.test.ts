@@ -19,7 +19,7 @@ let directory = '';
 let server: Server;
 let base = '';
 let sources: Sources;
-/** What the server has, by path. */
+/** The files of the server, by path. */
 const files = new Map<string, string | Buffer>();
 
 beforeEach(async () => {
@@ -76,7 +76,7 @@ function publishEnvtest(version: string, hash?: string): void {
 }
 
 describe('published binaries', () => {
-  it('come out of the archive of envtest, executable', async () => {
+  it('are extracted from the archive of envtest, and executable', async () => {
     publishEnvtest(KUBERNETES_VERSION);
     await fetchPublished('envtest', ['etcd', 'kube-apiserver'], { platform, directory, sources });
     expect((await readdir(directory)).sort()).toEqual(['etcd', 'kube-apiserver']);
@@ -116,7 +116,7 @@ describe('published binaries', () => {
     expect(await readdir(directory)).toEqual(['promtool']);
   });
 
-  it('that an index or a server does not have merely count as missing', async () => {
+  it('merely count as missing if an index or a server lacks them', async () => {
     publishEnvtest('1.20.0');
     const options = { platform, directory, sources };
     await expect(fetchPublished('envtest', ['etcd'], options)).rejects.toThrow(DownloadFailed);
@@ -131,7 +131,7 @@ describe('published binaries', () => {
     { tags: ['v1.36.0', 'v1.36.3', 'v1.36.10'], wanted: '1.36.3', found: '1.36.3' },
     { tags: ['v1.36.2', 'v1.36.10', 'v1.37.0', 'v1.36.11-rc.0'], wanted: '1.36.3', found: '1.36.10' },
     { tags: ['v1.35.0', 'v1.3.6'], wanted: '1.36.3', found: undefined },
-  ])('of $tags for $wanted: $found', ({ tags, wanted, found }) => {
+  ])('with the tags $tags have $found as the newest patch of $wanted', ({ tags, wanted, found }) => {
     expect(newestPatch(tags, wanted)).toBe(found);
   });
 });

@@ -3,14 +3,14 @@ import { mutate, mutationsOf } from '../../../dev/mutation/mutators.ts';
 
 const mutants = (source: string) => mutationsOf(source).map((mutation) => mutate(source, mutation));
 
-describe('what is changed', () => {
+describe('mutations', () => {
   test.each<[string, string, string[]]>([
     ['a comparison, at its boundary', 'f(a < b);', ['f(a <= b);']],
     ['an equality', 'f(a === b);', ['f(a !== b);']],
     ['a condition, both ways', 'const x = a ? b : c;', ['const x = true ? b : c;', 'const x = false ? b : c;']],
     ['a negation', 'const x = !(a ?? b);', ['const x = (a ?? b);', 'const x = !(a);', 'const x = !(b);']],
     ['a default', 'const x = a ?? b;', ['const x = a;', 'const x = b;']],
-    ['and, or', 'const x = (a && b) || c;', ['const x = (a && b) && c;', 'const x = (a || b) || c;']],
+    ['"and" and "or"', 'const x = (a && b) || c;', ['const x = (a && b) && c;', 'const x = (a || b) || c;']],
     [
       'arithmetic, with its parentheses',
       'const x = a / (b + c);',
@@ -18,7 +18,7 @@ describe('what is changed', () => {
     ],
     ['min and max', 'const x = Math.min(a, b);', ['const x = Math.max(a, b);']],
     ['a small number, by one', 'const x = 7;', ['const x = 8;']],
-    ['a duration, to none and to almost for ever', 'const x = 30_000;', ['const x = 0;', 'const x = 30000000;']],
+    ['a duration, to zero and to almost forever', 'const x = 30_000;', ['const x = 0;', 'const x = 30000000;']],
     ['a boolean', 'const x = { keepAlive: true };', ['const x = { keepAlive: false };']],
     ['an await', 'const x = await f;', ['const x = f;']],
     [
@@ -27,11 +27,11 @@ describe('what is changed', () => {
       ['const x = new A({  c });', 'const x = new A({ b,  });'],
     ],
     ['a loop', 'while (a) ;', ['while (false) ;']],
-  ])('%s', (_, source, expected) => {
+  ])('change %s', (_, source, expected) => {
     expect(mutants(source).filter((mutant) => mutant !== ';')).toEqual(expected);
   });
 
-  test('a statement that is only a call, an assignment or a throw goes', () => {
+  test('remove a statement that is only a call, an assignment or a throw', () => {
     expect(mutants('f();\na = b;\nthrow c;')).toEqual([';\na = b;\nthrow c;', 'f();\n;\nthrow c;', 'f();\na = b;\n;']);
   });
 
@@ -39,15 +39,15 @@ describe('what is changed', () => {
     ['a type', 'let x: 1 | true; type A = { b: 2 };'],
     ['an import', "import { a } from 'b';"],
     ['the text of a message', 'const x = `a` + b;'],
-    ['what is logged', 'log.info({ a: 1 }, b + 1); this.#options.log.warn(c);'],
+    ['a logged value', 'log.info({ a: 1 }, b + 1); this.#options.log.warn(c);'],
     ['a list of numbers', 'const x = [0.1, 0.5, 1];'],
     ['the name of a member', 'const x = { 200: a };'],
-  ])('%s stays', (_, source) => {
+  ])('keep %s', (_, source) => {
     expect(mutants(source)).toEqual([]);
   });
 });
 
-test('a mutation is described by its line before and after, wherever the line stands', () => {
+test('a mutation is described by its line before and after, with white space collapsed', () => {
   const [mutation] = mutationsOf('\n  f(\n    a <  b,\n  );\n').filter(({ replacement }) => replacement === '<=');
   expect(mutation).toMatchObject({ line: 3, text: 'a < b, → a <= b,' });
 });

@@ -1,4 +1,4 @@
-/** What kubectl takes for a number, by the parser that it has: go-yaml 2. */
+/** What kubectl reads as a number: its parser is go-yaml 2. */
 import { describe, expect, test } from 'vitest';
 import { yamlNumber } from '../../../src/operator/contract/yaml-number.ts';
 

@@ -18,7 +18,7 @@ function calls(budget: ApiBudget) {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('admits a limited number at a time, the others in order, also after a failure', async () => {
+test('admits a limited number of calls at a time and the others in order, even after a failure', async () => {
   const { began, call } = calls(new ApiBudget(2));
   const [a, b, c] = [call('a'), call('b'), call('c')];
   await turn();
@@ -37,11 +37,11 @@ describe('a pause requested by the API', () => {
 
   test.each([
     ['without Retry-After', undefined, 0, false],
-    ['with one that is almost over', 60_000, 59_999, true],
-    ['with one that is over', 60_000, 60_000, false],
-    ['with an absurd one', 9e12, 299_999, true],
-    ['with an absurd one, after the longest pause', 9e12, 300_000, false],
-  ])('by an error %s', async (_, retryAfterMs, passedMs, holdsUp) => {
+    ['with a Retry-After that is almost over', 60_000, 59_999, true],
+    ['with a Retry-After that is over', 60_000, 60_000, false],
+    ['with an absurd Retry-After', 9e12, 299_999, true],
+    ['with an absurd Retry-After, after the longest pause', 9e12, 300_000, false],
+  ])('holds up calls only while it lasts: an error %s', async (_, retryAfterMs, passedMs, holdsUp) => {
     const error = Object.assign(new Error('no'), { retryAfterMs });
     const budget = new ApiBudget(1);
     const { began, call } = calls(budget);

@@ -7,7 +7,7 @@ import { readPolicies } from '../../../src/operator/managed/declaration/spec.ts'
 import { Claims } from '../../../src/operator/managed/knowledge/claims.ts';
 import { object } from '../objects.ts';
 
-/** A queue that also says which keys were added for certain, and which only if needed. */
+/** A queue in which no key is needed: `take` returns the keys that were added unconditionally. */
 function recordingQueue() {
   const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 }, isNeeded: () => false });
   const take = async () => {
@@ -26,11 +26,11 @@ const updated: ObjectChange = { type: 'updated', key: 'ns/a', object: object({ v
 const deleted: ObjectChange = { type: 'deleted', key: 'ns/a', object: object() };
 
 test.each<[string, ObjectChange, ChangeOrigin, number]>([
-  ['new, does', added, 'watch', 1],
-  ['changed by others, does', updated, 'watch', 1],
-  ['changed by ourselves, does not', updated, 'own', 0],
-  ['deleted, does not: there is nothing left to do', deleted, 'watch', 0],
-])('whether an object is queued if needed: one that is %s', (_, change, origin, expected) => {
+  ['new is queued', added, 'watch', 1],
+  ['changed by others is queued', updated, 'watch', 1],
+  ['changed by ourselves is not queued', updated, 'own', 0],
+  ['deleted is not queued, since nothing is left to do', deleted, 'watch', 0],
+])('an object that is %s', (_, change, origin, expected) => {
   const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 } });
   new EnqueueObject(queue).onChange(change, origin);
   expect(queue.depth).toBe(expected);
@@ -39,9 +39,9 @@ test.each<[string, ObjectChange, ChangeOrigin, number]>([
 test.each<[string, KubeObject, number]>([
   ['the spec', object({ version: 2, metadata: { generation: 2 } }), 0],
   ['an annotation', object({ version: 2 }, { reconcileRequestedAt: 'now' }), 0],
-  ['the deletion', object({ version: 2, metadata: { deletionTimestamp: '2026-11-21T11:00:00Z' } }), 0],
+  ['the deletion timestamp', object({ version: 2, metadata: { deletionTimestamp: '2026-11-21T11:00:00Z' } }), 0],
   ['only the status', object({ version: 2, status: { id: 'x' } }), 1],
-])('whether failures are forgotten when this has changed: %s', (_, changed, expected) => {
+])('whether failures are forgotten when %s changes', (_, changed, expected) => {
   const queue = new WorkQueue({ backoff: { firstMs: 1_000, longestMs: 1_000 } });
   queue.addRateLimited('ns/a');
   new EnqueueObject(queue).onChange({ ...updated, object: changed }, 'watch');
@@ -65,7 +65,7 @@ describe('a changed claim', () => {
     };
   };
 
-  test('has all other claimants of the id reconciled, whatever their state, but not the object itself', async () => {
+  test('requeues all other claimants of the id unconditionally, but not the object itself', async () => {
     const { take, put, remove } = setUp();
     put(object({ name: 'a' }, { adopt: 'x' }));
     expect(await take()).toEqual([]);
@@ -88,10 +88,10 @@ describe('a changed Secret', () => {
     });
 
   test.each<[string, KubeObject, ChangeOrigin, number]>([
-    ['has its object looked at', secretOf('TunnelCredential', 'a'), 'watch', 1],
-    ['is nothing new when it was ours', secretOf('TunnelCredential', 'a'), 'own', 0],
-    ['is for the controller of another kind', secretOf('Other', 'a'), 'watch', 0],
-    ['is for nobody when its object is gone', secretOf('TunnelCredential', 'b'), 'watch', 0],
+    ['requeues its owner', secretOf('TunnelCredential', 'a'), 'watch', 1],
+    ['requeues nothing if the change is our own', secretOf('TunnelCredential', 'a'), 'own', 0],
+    ['requeues nothing if its owner is of another kind', secretOf('Other', 'a'), 'watch', 0],
+    ['requeues nothing if its owner is gone', secretOf('TunnelCredential', 'b'), 'watch', 0],
   ])('%s', (_, secret, origin, expected) => {
     const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 } });
     const store = new ObjectStore();

@@ -24,9 +24,9 @@ const { namespace, client } = stack;
 const config = await kubeconfig();
 
 interface Circumstances {
-  /** Instead of its own: what the API server is asked for. */
+  /** The plural to ask the API server for, instead of that of the kind. */
   plural?: string;
-  /** Those that it shares with other controllers. */
+  /** The inputs that it shares with other controllers. */
   inputs?: Inputs;
   /** Whether its cache is filled already. */
   isFilled?: boolean;
@@ -91,14 +91,14 @@ async function control(
   return { controller, fill, stop, metric, compared, reconciled };
 }
 
-/** Once this has been reconciled, so has what was written before it. */
+/** Once this object has been reconciled, so have all that were written before it. */
 async function fence(name: string): Promise<string> {
   await stack.apply(policy(name));
   await stack.ready(POLICIES, name);
   return `${namespace}/${name}`;
 }
 
-test('a controller reconciles what it finds and what comes, each version once', async () => {
+test('a controller reconciles existing and new objects, each version once', async () => {
   await stack.apply(policy('found'));
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
@@ -127,7 +127,7 @@ test('a controller reconciles what it finds and what comes, each version once', 
   expect(names).toEqual(expect.arrayContaining(['reconcile IPPolicy', 'resync IPPolicy']));
 });
 
-test('after a restart, a controller reconciles only what has changed meanwhile, here or in the API', async () => {
+test('after a restart, a controller reconciles only objects changed meanwhile in the cluster or the API', async () => {
   const first = await control('IPPolicy');
   first.controller.start();
   await stack.apply(...['same', 'edited', 'gone'].map((name) => policy(name)));
@@ -150,7 +150,7 @@ test('after a restart, a controller reconciles only what has changed meanwhile, 
   );
 });
 
-test('a controller leaves the objects alone that are not its own, and does not count them', async () => {
+test('a controller neither reconciles nor counts objects that are not its own', async () => {
   await stack.apply(policy('own'), policy('theirs'));
   const isOurs = ({ metadata }: KubeObject) => ['own', 'own-too'].includes(metadata.name);
   const { controller, metric, reconciled } = await control('IPPolicy', { isOurs });
@@ -169,7 +169,7 @@ test('a controller whose CustomResourceDefinition is missing says so', async () 
   expect(await metric('tunnel_operator_watch_staleness_seconds', { resource: 'nothings' })).toBe(0);
 });
 
-test('what refers to a kind that is not listed yet says so, and goes on once it is', async () => {
+test('an object that refers to a kind not listed yet says so, and becomes Ready once the kind is listed', async () => {
   const inputs = noInputs();
   const edges = await control('HTTPSEdge', { inputs, isFilled: false });
   const others = await Promise.all(['HTTPSEdgeRoute', 'HTTPResponseBackend'].map((kind) => control(kind, { inputs })));

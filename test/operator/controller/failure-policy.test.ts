@@ -14,32 +14,32 @@ const TEN_MINUTES = 600_000;
 
 test.each<[string, Failure, Parameters<typeof reactionTo>[1], ReturnType<typeof reactionTo>]>([
   [
-    'somebody was faster: soon again, and nothing to show',
+    'a stale object is retried soon, and shows nothing',
     stale,
     { failures: 9, stale: 4 },
     { retry: { quickFirst: true }, isError: false, show: undefined },
   ],
   [
-    'nobody was faster, and yet the same version is refused: an error like others',
+    'the fifth stale failure of one version is an ordinary error',
     stale,
     { failures: 5, stale: 5 },
     { retry: {}, isError: true, show: { ...what, keepReady: true } },
   ],
   [
-    'only a change helps: shown at once, and tried ever less often',
+    'a terminal failure is shown at once, and retried ever less often',
     terminal,
     { failures: 1, stale: 0 },
     { retry: { longestMs: TEN_MINUTES }, isError: true, show: { ...what, keepReady: false } },
   ],
-  ['passing trouble, twice: not shown', transient, { failures: 2, stale: 0 }, { retry: { atLeastMs: 0 }, ...notYet }],
+  ['two transient failures are hidden', transient, { failures: 2, stale: 0 }, { retry: { atLeastMs: 0 }, ...notYet }],
   [
-    'passing trouble that lasts: shown, but as ready as it was',
+    'a third transient failure is shown, and keeps Ready as it was',
     transient,
     { failures: 3, stale: 0 },
     { retry: { atLeastMs: 0 }, isError: true, show: { ...what, keepReady: true } },
   ],
   [
-    'the API asks for a pause of days: not for that long',
+    'a pause of days requested by the API is shortened',
     { ...transient, retryAfterMs: 9e9 },
     { failures: 1, stale: 0 },
     { retry: { atLeastMs: LONGEST_PAUSE_MS }, ...notYet },

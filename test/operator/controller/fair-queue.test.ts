@@ -9,12 +9,12 @@ test('lets namespaces take turns, and keeps the order within each', () => {
   expect(taken).toEqual(['a/1', 'x', 'b/1', 'a/2', 'y', 'b/2', undefined]);
 });
 
-/** Pushes a key of each namespace of the sequence, and takes one for each `undefined`; then the rest. Returns what was wrong. */
+/** Pushes a key for each namespace given, takes one for each `undefined`, then takes the rest. Returns the faults. */
 function faultsOf(sequence: readonly (number | undefined)[]): string[] {
   const faults: string[] = [];
   const queue = new FairQueue();
   const waiting = new Map<string, string[]>();
-  /** How often another has had a turn since each began to wait for its own. */
+  /** How many turns other namespaces have had since each began to wait for its own. */
   const passedOver = new Map<string, number>();
   const push = (namespace: string, key: string) => {
     queue.push(key);
@@ -48,14 +48,14 @@ function faultsOf(sequence: readonly (number | undefined)[]): string[] {
   return faults;
 }
 
-test('whatever comes and goes: nothing is lost, order is kept, and nobody is passed over twice', () => {
+test('in any sequence, no key is lost, the order is kept, and no namespace waits longer than one round', () => {
   const moves = fc.array(fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 4 }) }, fc.constant(undefined)), {
     size: 'large',
   });
   fc.assert(fc.property(moves, (sequence) => void expect(faultsOf(sequence)).toEqual([])));
 });
 
-test('keeps the order of many', () => {
+test('keeps the order of thousands of keys', () => {
   const queue = new FairQueue();
   const keys = Array.from({ length: 5_000 }, (_, n) => `a/${n}`);
   for (const key of keys) queue.push(key);

@@ -26,13 +26,13 @@ test.each([
   ['is ready', [], [], 200, 'ok\n'],
   ['is ready, with a detail', [], ['BotUser: missing'], 200, 'ok\nBotUser: missing\n'],
   ['has problems', ['one', 'two'], ['BotUser: missing'], 503, 'one\ntwo\nBotUser: missing\n'],
-])('an operator that %s says so on /readyz, and lives all the same', async (_, problems, details, status, text) => {
+])('an operator that %s says so on /readyz, and is alive on /healthz', async (_, problems, details, status, text) => {
   const { get } = await serve({ readiness: () => ({ problems, details }) });
   expect(await get('/readyz?verbose')).toEqual([status, PLAIN, text]);
   expect(await get('/healthz')).toEqual([200, PLAIN, 'ok\n']);
 });
 
-test('/metrics has the gauges of this moment, and other paths are not found', async () => {
+test('/metrics has the current gauges, and other paths are not found', async () => {
   const registry = new Registry();
   const { managed } = createControllerMetrics(registry);
   const { get } = await serve({ registry, beforeScrape: () => managed.set({ kind: 'IPPolicy' }, 3) });
@@ -42,7 +42,7 @@ test('/metrics has the gauges of this moment, and other paths are not found', as
   expect(await get('/')).toEqual([404, PLAIN, 'not found; try /metrics, /healthz or /readyz\n']);
 });
 
-test('the address to ask is one that can be connected to, and a port that is taken is an error', async () => {
+test('the URL of the server can be connected to, and a port that is in use is an error', async () => {
   const { server } = await serve({ host: '0.0.0.0' });
   expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const again = serve({ host: '0.0.0.0', port: Number(new URL(server.url).port) });
@@ -50,7 +50,7 @@ test('the address to ask is one that can be connected to, and a port that is tak
   expect((await serve({ host: '127.0.0.2' })).server.url).toMatch(/^http:\/\/127\.0\.0\.2:\d+$/);
 });
 
-test('a scrape that hangs does not keep it from closing', async () => {
+test('a scrape that hangs does not keep the server from closing', async () => {
   const registry = new Registry();
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   new Gauge({

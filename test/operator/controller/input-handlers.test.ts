@@ -1,4 +1,4 @@
-/** Who is reconciled when something changes that objects take from each other. */
+/** Which objects are requeued when something that they refer to changes. */
 import { expect, test } from 'vitest';
 import { FINALIZER } from '../../../src/operator/contract/names.ts';
 import {
@@ -28,7 +28,7 @@ const updated = (previous: KubeObject, of: KubeObject): ObjectChange => ({
 });
 const deleted = (of: KubeObject): ObjectChange => ({ type: 'deleted', key: 'ns/r', object: of });
 
-/** Routes that refer to edges; `queued` are those that are to be reconciled. */
+/** Routes that refer to edges; `queued` lists the objects that were requeued. */
 function setUp(edges: KubeObject[] = []) {
   const inputs = noInputs();
   const queued: string[] = [];
@@ -46,10 +46,10 @@ function setUp(edges: KubeObject[] = []) {
   return { inputs, queued, routes, concerned, refer };
 }
 
-/** Of an object whose resource `rt_2` another has replaced. */
+/** The annotation of an object whose resource `rt_2` is superseded. */
 const RETIRING = JSON.stringify([{ id: 'rt_2', generation: 1, after: DELETED_AT }]);
 
-/** Each is an edge `e`, and whether it may wait for those that refer to it. */
+/** States of an edge `e`, and whether it may be waiting for its referrers in that state. */
 const EDGES: [string, KubeObject, boolean][] = [
   ['serves', object({ name: 'e' }), false],
   ['is being deleted', object({ name: 'e', metadata: deleting }), true],
@@ -61,7 +61,7 @@ const EDGES: [string, KubeObject, boolean][] = [
   ],
 ];
 
-test('the index follows what the objects of a kind refer to, until they are gone', () => {
+test('the index follows the references of the objects of a kind, until they are gone', () => {
   const { inputs } = setUp();
   const handler = new IndexInputs('Route', inputs, ({ spec }) => spec);
   const targets = () => [...inputs.index.targetsOf(ROUTE)];
@@ -75,7 +75,7 @@ test('the index follows what the objects of a kind refer to, until they are gone
   const dying = { ...toOne, metadata: { ...toOne.metadata, ...deleting } };
   handler.onChange(updated(toOne, dying));
   expect(targets()).toEqual(['Edge/ns/b']);
-  // Nothing of it is left in the API, and no event says so again.
+  // Without the finalizer, nothing of it is left in the API, and no other event may say so.
   handler.onChange(updated(dying, { ...dying, metadata: { ...dying.metadata, finalizers: [] } }));
   expect(targets()).toEqual([]);
   handler.onChange(added(toOne));
@@ -83,7 +83,7 @@ test('the index follows what the objects of a kind refer to, until they are gone
   expect(targets()).toEqual([]);
 });
 
-test.each(EDGES)('an edge that %s, is reconciled if need be when it is referred to no more', (_, edge, isQueued) => {
+test.each(EDGES)('an edge that %s is requeued, if it may be waiting, when a referrer leaves', (_, edge, isQueued) => {
   const { inputs, queued } = setUp([edge]);
   const handler = new IndexInputs('Route', inputs, ({ spec }) => spec);
   const before = route({ spec: { edges: [ref('e'), ref('gone')] } });
@@ -103,10 +103,10 @@ test.each<[string, ObjectChange, boolean]>([
   ['is new', added(ready), true],
   ['gets its resource', updated(route(), ready), true],
   ['gets another resource', updated(ready, route({ status: { id: 'rt_2' } })), true],
-  ['is about to go', updated(ready, dying), true],
+  ['is being deleted', updated(ready, dying), true],
   ['is gone', deleted(dying), true],
   ['changes in any other way', updated(ready, route({ status: { id: 'rt_1', more: 1 }, spec: { a: 1 } })), false],
-])('those that refer to an object are reconciled when it %s', (_, change, isQueued) => {
+])('whether the referrers of an object are requeued when it %s', (_, change, isQueued) => {
   const { inputs, queued, refer } = setUp();
   refer(objectKey('Edge', 'other', 'e'), ROUTE);
   refer(objectKey('Edge', 'other', 'f'), objectKey('Route', 'ns', 'another'));
@@ -114,7 +114,7 @@ test.each<[string, ObjectChange, boolean]>([
   expect(queued).toEqual(isQueued ? ['Edge/other/e'] : []);
 });
 
-test.each(EDGES)('an edge that %s, may wait for what refers to it to go on', (_, edge, isQueued) => {
+test.each(EDGES)('an edge that %s is requeued, if it may be waiting, when a referrer moves on', (_, edge, isQueued) => {
   const { inputs, queued, refer } = setUp([edge]);
   refer(ROUTE, objectKey('Edge', 'ns', 'e'));
   const handler = new EnqueueReferrers('Route', inputs);
@@ -127,7 +127,7 @@ test.each(EDGES)('an edge that %s, may wait for what refers to it to go on', (_,
   expect(queued).toEqual(expected);
 });
 
-test('whatever changes in what is no object of the operator, is news to all that use it but the one that found it out', () => {
+test('a change of a Secret requeues all objects that use it, except the one whose reconcile found the change', () => {
   const { inputs, queued, refer } = setUp();
   const secret = object({ name: 's', kind: 'Secret' });
   for (const name of ['a', 'b']) refer(objectKey('Route', 'ns', name), objectKey('Secret', 'ns', 's'));
@@ -141,17 +141,17 @@ test('whatever changes in what is no object of the operator, is news to all that
 });
 
 test.each<[string, ObjectChange, string[]]>([
-  ['has set them', added(ready), ['Edge/ns/one']],
+  ['sets them', added(ready), ['Edge/ns/one']],
   ['moves to another resource', updated(ready, route({ status: { id: 'rt_2' } })), ['Edge/ns/one', 'Edge/ns/two']],
   ['is gone', deleted(ready), ['Edge/ns/one']],
   [
-    'was removed from its resource',
+    'is finalized',
     updated(dying, route({ status: { id: 'rt_1' }, metadata: { ...deleting, finalizers: [] } })),
     ['Edge/ns/one'],
   ],
-  ['has only another spec', updated(ready, route({ status: { id: 'rt_1' }, spec: { a: 1 } })), []],
-  ['has set none', added(route()), []],
-])('the owner of modules is reconciled when the object that declares them %s', (_, change, expected) => {
+  ['changes only its spec', updated(ready, route({ status: { id: 'rt_1' }, spec: { a: 1 } })), []],
+  ['sets none', added(route()), []],
+])('whether the owner of modules is requeued when the object that declares them %s', (_, change, expected) => {
   const { inputs, queued, concerned } = setUp();
   Object.assign(concerned, { rt_1: ['ns/one'], rt_2: ['ns/two'] });
   new EnqueueOwnersOfModules('Edge', inputs).onChange(change);

@@ -6,7 +6,7 @@ import { WorkQueue } from '../../../src/operator/controller/work-queue.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-test('a queue is described by what waits, and by how long its workers have been busy', async () => {
+test('the metrics of a queue show how many keys wait, and how long its workers have been busy', async () => {
   const registry = new Registry();
   const metrics = createControllerMetrics(registry);
   const queue = new WorkQueue({ backoff: { firstMs: 1, longestMs: 1 }, observer: queueObserver(metrics, 'IPPolicy') });

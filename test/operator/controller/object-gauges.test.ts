@@ -6,7 +6,7 @@ import { condition, object } from '../objects.ts';
 
 const now = Date.parse('2026-11-21T11:00:00Z');
 
-test('objects that are not Ready are counted by reason, and the one that has been so for longest gives its time', async () => {
+test('the gauges count objects that are not Ready by reason, and show the longest time without Ready', async () => {
   const registry = new Registry();
   const gauges = new ObjectGauges('IPPolicy', createControllerMetrics(registry));
   const shown = async () => {
@@ -49,22 +49,22 @@ test.each([
   { what: 'that is paused', of: object({ created }, { paused: 'true' }), is: undefined },
   { what: 'that is Ready', of: conditions(condition('Ready', 'True')), is: undefined },
   {
-    what: 'with a reason of ours',
+    what: 'with a reason of the operator',
     of: conditions(condition('Ready', 'False', { reason: 'SecretConflict', lastTransitionTime: later })),
     is: ['SecretConflict', later],
   },
   {
-    what: 'whose reason is unknown, for the label',
+    what: 'with an unknown reason, which must not become a label',
     of: conditions(condition('Ready', 'False', { reason: 'x"} 1', lastTransitionTime: later })),
     is: ['Other', later],
   },
   {
-    what: 'whose time is none',
+    what: 'whose transition time is invalid',
     of: conditions(condition('Ready', 'False', { reason: 'Rejected', lastTransitionTime: 'soon' })),
     is: ['Rejected', created],
   },
   { what: 'with other conditions only', of: conditions(condition('Synced', 'True')), is: ['NotReconciled', created] },
-])('an object $what', ({ of, is }) => {
+])('why and since when an object is not Ready: one $what', ({ of, is }) => {
   const [reason, since = ''] = is ?? [];
   expect(notReady(of)).toEqual(is && { reason, since: Date.parse(since) });
 });

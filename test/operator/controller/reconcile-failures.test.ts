@@ -1,4 +1,4 @@
-/** What becomes of a reconcile that fails: when it is repeated, shown, logged and counted. */
+/** Reconciles that fail: when they are retried, shown, logged and counted. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
@@ -8,15 +8,15 @@ import { tracingTo } from '../../tracing/tracing.ts';
 import { object } from '../objects.ts';
 import { done, OF_KIND, setUp } from './workers-under-test.ts';
 
-describe('an object that is called stale', () => {
+describe('finding an object stale', () => {
   const four = ['stale', 'stale', 'stale', 'stale'];
 
   test.each<[string, string[], object]>([
     ['four times is no error', four, { requeue: 4 }],
-    ['a fifth time is one', [...four, 'stale'], { requeue: 4, error: 1 }],
-    ['in each of two versions is none', ['stale', 'stale', 'stale', 'changed', ...four], { requeue: 8 }],
-    ['before and after a success is none', [...four, 'done', ...four], { requeue: 8, requeue_after: 1 }],
-    ['before and after it was deleted is none', ['stale', 'stale', 'stale', 'deleted', 'stale'], { requeue: 5 }],
+    ['a fifth time is an error', [...four, 'stale'], { requeue: 4, error: 1 }],
+    ['four times in each of two versions is no error', ['stale', 'stale', 'stale', 'changed', ...four], { requeue: 8 }],
+    ['before and after a success is no error', [...four, 'done', ...four], { requeue: 8, requeue_after: 1 }],
+    ['before and after its deletion is no error', ['stale', 'stale', 'stale', 'deleted', 'stale'], { requeue: 5 }],
   ])('%s', async (_, steps, expected) => {
     let times = 0;
     const { store, queue, workers, shown, results } = setUp(async (of) => {
@@ -41,7 +41,7 @@ describe('an object that is called stale', () => {
 });
 
 describe('a failure', () => {
-  test('that only a change can help shows at once, and is one warning however often it repeats', async () => {
+  test('that only a change can fix is shown at once, and is one warning however often it is repeated', async () => {
     let times = 0;
     const { queue, workers, settled, shown, metric, levels } = setUp(async () => {
       if (++times > 3) return new Promise(() => {});
@@ -53,17 +53,17 @@ describe('a failure', () => {
     expect(shown).toEqual(Array(3).fill({ reason: 'SecretConflict', message: 'taken', keepReady: false }));
     expect(levels()).toEqual(['warn', 'debug', 'debug']);
     expect(await metric('controller_runtime_terminal_reconcile_errors_total', OF_KIND)).toBe(3);
-    // The status that says so is our own write.
+    // The status that shows the failure is our own write.
     expect(settled.covers(object({ version: 9 }))).toBe(true);
   });
 
-  test('that passes shows only at the third time, and is forgotten after a success', async () => {
+  test('that may pass is shown only the third time, and is forgotten after a success', async () => {
     let times = 0;
     const { queue, workers, shown, results, metric } = setUp(async (of) => {
       if (++times <= 3) throw new Error('down');
       return { object: of };
     });
-    // From the start, so that the first failure is an increase.
+    // The counters start at 0, so that Prometheus sees the first failure as an increase.
     const errors = () => metric('controller_runtime_reconcile_errors_total', OF_KIND);
     const terminal = () => metric('controller_runtime_terminal_reconcile_errors_total', OF_KIND);
     expect([await errors(), await terminal()]).toEqual([0, 0]);
@@ -75,7 +75,7 @@ describe('a failure', () => {
   });
 });
 
-test('the span of a reconcile that fails has the reason, and no message; those of its retries are traces of their own', async () => {
+test('the span of a failed reconcile has the reason but no message, and its retry is a trace of its own', async () => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   const tracing = await tracingTo(receiver);

@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((resync) => resync.stop()));
 });
 
-/** A family whose list is `listed`, for objects that are right as soon as their resource exists. */
+/** A resync of a family whose list is `listed`; objects are in sync as soon as their resource exists. */
 function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs = 3_600_000) {
   const store = new ObjectStore();
   const registry = new Registry();
@@ -57,7 +57,7 @@ const remote = (id: string): Remote => ({ id, uri: `http://api/${id}` });
 const owner = (name: string, version = 1) => object({ name, version }, { externalId: name });
 
 describe('a resync', () => {
-  test('plans the next look at what changes by itself, which a process before this one may have planned', async () => {
+  test('plans the reconcile of an object whose resource changes by itself, even after a restart', async () => {
     const { store, queue, resync } = setUp(() => [{ ...remote('a'), uri: 'http://api/ends' }, remote('b')]);
     for (const id of ['a', 'b']) store.put(object({ name: id, status: { id } }, { externalId: id }));
     resync.start();
@@ -65,7 +65,7 @@ describe('a resync', () => {
     expect(queue.depth).toBe(0);
   });
 
-  test('queues what was in sync and holds no longer what its resource has handed out', async () => {
+  test('queues an object that was in sync but no longer holds what its resource handed out', async () => {
     const { store, queue, resync, lists } = setUp(() => [remote('a'), remote('b')], 20);
     const conditions = (['Ready', 'Synced'] as const).map((type) => ({
       ...condition(type, 'True'),
@@ -78,7 +78,7 @@ describe('a resync', () => {
     store.put(object({ name: 'b', metadata, status: { id: 'b' } }, { externalId: 'b' }));
     resync.start();
     expect(await queue.get()).toBe('ns/a');
-    // At the start, everything is looked at anyway.
+    // The first round does not queue it, because the start has checked everything.
     expect(lists()).toBeGreaterThan(1);
     expect(queue.depth).toBe(0);
   });
@@ -91,7 +91,7 @@ describe('a resync', () => {
     expect([await queue.get(), await queue.get(), queue.depth]).toEqual(['ns/b', 'ns/d', 0]);
   });
 
-  test('leaves an object alone that changed or came during the listing', async () => {
+  test('leaves alone an object that was changed or created during the listing', async () => {
     const { store, queue, resync, counted } = setUp(async function* () {
       store.put(owner('a', 2));
       store.put(owner('new'));
@@ -103,7 +103,7 @@ describe('a resync', () => {
     expect([await queue.get(), queue.depth]).toEqual(['ns/b', 0]);
   });
 
-  test('is repeated, also after a failure, which is told with its stack again after a success', async () => {
+  test('is repeated even after a failure, and logs the stack of a failure again after a success', async () => {
     let times = 0;
     const { store, resync, lines, counted } = setUp(async function* () {
       if (++times !== 3) throw new Error('the API is down');
@@ -123,7 +123,7 @@ describe('a resync', () => {
     expect([await counted('success'), (await counted('error')) >= 3]).toEqual([1, true]);
   });
 
-  test('that is told to stop ends with the next resource, queues nothing and is not repeated', async () => {
+  test('that is stopped ends at the next resource, queues nothing and is not repeated', async () => {
     const held = Promise.withResolvers<void>();
     const { store, queue, resync, counted, lists } = setUp(async function* () {
       yield remote('x');

@@ -4,10 +4,10 @@ import { WorkQueue, type WorkQueueOptions } from '../../../src/operator/controll
 const backoff = { firstMs: 1_000, longestMs: 60_000 };
 const ONLY_LAST: Partial<WorkQueueOptions> = { isNeeded: (key) => key === 'last' };
 
-/** A step is a verb and a key, what `get` or `depth` must return, or how many keys are `busy`. */
+/** A step is a verb and its key, or the result that `get`, `depth` or `busy` (keys in progress) must have. */
 test.each<[string, string[], Partial<WorkQueueOptions>?]>([
   ['keys in their order, each once', ['add a', 'add a', 'add b', 'depth 2', 'add a', 'get a', 'get b', 'depth 0']],
-  ['namespaces by turns', ['add a/1', 'add a/2', 'add a/3', 'add b/1', 'get a/1', 'get b/1', 'get a/2', 'get a/3']],
+  ['namespaces in turn', ['add a/1', 'add a/2', 'add a/3', 'add b/1', 'get a/1', 'get b/1', 'get a/2', 'get a/3']],
   [
     'a key to one worker at a time, and again if it was added meanwhile',
     [
@@ -26,26 +26,26 @@ test.each<[string, string[], Partial<WorkQueueOptions>?]>([
     ],
   ],
   ['all keys, unless told which are needed', ['addIfNeeded a', 'get a']],
-  ['no key that is not needed', ['addIfNeeded a', 'addIfNeeded last', 'get last', 'depth 0'], ONLY_LAST],
+  ['only keys that are needed', ['addIfNeeded a', 'addIfNeeded last', 'get last', 'depth 0'], ONLY_LAST],
   [
-    'one that was added without a condition',
+    'a key that is not needed but was added unconditionally',
     ['add a', 'addIfNeeded a', 'addIfNeeded last', 'get a', 'get last'],
     ONLY_LAST,
   ],
   [
-    'once what was added in both ways',
+    'a key only once that was added in both ways',
     ['addIfNeeded a', 'add a', 'add last', 'get a', 'get last', 'depth 0'],
     ONLY_LAST,
   ],
-  ['what was added while it was processed', ['add a', 'get a', 'add a', 'done a', 'get a'], ONLY_LAST],
-  ['nothing that was dropped', ['add a', 'drop a', 'addIfNeeded last', 'get last'], ONLY_LAST],
+  ['a key again that was added while it was processed', ['add a', 'get a', 'add a', 'done a', 'get a'], ONLY_LAST],
+  ['no key that was dropped', ['add a', 'drop a', 'addIfNeeded last', 'get last'], ONLY_LAST],
   [
     'only keys that it accepts',
     ['add a', 'add b', 'addIfNeeded b', 'depth 1', 'get a'],
     { accepts: (key) => key !== 'b' },
   ],
   ['no keys once it is shut down', ['shutDown', 'add a', 'get nothing', 'depth 0']],
-  ['nor those that were added before', ['add a', 'get a', 'add a', 'shutDown', 'done a', 'depth 0']],
+  ['no keys that were added before it is shut down', ['add a', 'get a', 'add a', 'shutDown', 'done a', 'depth 0']],
 ])('a work queue hands out %s', async (_, steps, options) => {
   const queue = new WorkQueue({ backoff, ...options });
   for (const step of steps) {
@@ -58,7 +58,7 @@ test.each<[string, string[], Partial<WorkQueueOptions>?]>([
 });
 
 describe('a work queue', () => {
-  test('gives a key to the worker that has waited longest, and dismisses those that wait when it is shut down', async () => {
+  test('gives a key to the worker that has waited longest, and dismisses the waiting workers at shutdown', async () => {
     const queue = new WorkQueue({ backoff, isNeeded: (key) => key !== 'needless' });
     const [first, second, third] = [queue.get(), queue.get(), queue.get()];
     queue.addIfNeeded('needless');
@@ -82,7 +82,7 @@ describe('the timers of a work queue', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
-  test('add a key when due; the earliest of several wins, and the others never come', async () => {
+  test('add a key when due; of several timers for a key, only the earliest fires', async () => {
     const queue = new WorkQueue({ backoff });
     for (const ms of [1_000, 500, 5_000]) queue.addAfter('a', ms);
     vi.advanceTimersByTime(499);
@@ -129,7 +129,7 @@ describe('the timers of a work queue', () => {
     expect(waits({ quickFirst: true })).toSatisfy(within(1_000, 2_000));
   });
 
-  test('end when their key is dropped, and with the queue', () => {
+  test('are cleared when their key is dropped, or when the queue is shut down', () => {
     const queue = new WorkQueue({ backoff });
     queue.addAfter('a', 1_000);
     queue.drop('a');

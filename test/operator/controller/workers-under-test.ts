@@ -1,4 +1,4 @@
-/** Workers on one queue whose reconcile a test gives, and what is seen of them. Only for test files. */
+/** Workers on one queue, with the reconcile of a test and ways to observe them. Only for test files. */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { onTestFinished } from 'vitest';
@@ -57,7 +57,7 @@ export function setUp(reconcile: WorkersOptions['reconciler']['reconcile'], opti
 
 /** The label of metrics about the kind of the workers. */
 export const OF_KIND = 'controller="IPPolicy"';
-/** Of lines about failures. */
+/** The level of a line about a failure; undefined for other lines. */
 const levelOf = (line: string) => {
   const { level, reason }: { level: number; reason?: string } = JSON.parse(line);
   return reason && { 20: 'debug', 40: 'warn' }[level];

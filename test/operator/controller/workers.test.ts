@@ -9,7 +9,7 @@ describe('an object of another process', () => {
   const isOurs = ({ metadata }: KubeObject) => metadata.labels?.mine === 'yes';
   const ours = (version: number, mine: 'yes' | 'no') => object({ version, metadata: { labels: { mine } } });
 
-  test('is left alone, however it came into the queue', async () => {
+  test('is left alone, even if its key is in the queue', async () => {
     const seen: (string | undefined)[] = [];
     const reconcile = (of: KubeObject) => {
       seen.push(of.metadata.resourceVersion);
@@ -18,14 +18,14 @@ describe('an object of another process', () => {
     const { store, queue, workers, results } = setUp(reconcile, { isOurs });
     workers.start();
     queue.add('ns/a');
-    await waitFor('the key is taken', () => queue.depth === 0 && [...queue.processingSince()].length === 0);
+    await waitFor('the key to be taken', () => queue.depth === 0 && [...queue.processingSince()].length === 0);
     store.put(ours(2, 'yes'));
     queue.add('ns/a');
     await waitFor('the reconcile', async () => (await results('success')) === 1);
     expect(seen).toEqual(['2']);
   });
 
-  test('is forgotten when it is handed over: what is planned is dropped, and it starts afresh when it comes back', async () => {
+  test('is forgotten with its retries when it is handed over, and starts afresh when it comes back', async () => {
     const { store, queue, workers, settled } = setUp((of) => done(of), { isOurs });
     for (const change of store.put(ours(2, 'yes'))) workers.onChange(change);
     settled.set(ours(2, 'yes'));
@@ -57,13 +57,13 @@ describe('a reconcile', () => {
     });
     workers.start();
     queue.add('ns/a');
-    await waitFor('the second', async () => (await results('success')) === 1);
+    await waitFor('the second reconcile', async () => (await results('success')) === 1);
     expect(await results('requeue_after')).toBe(1);
   });
 });
 
 describe('workers', () => {
-  test('work on as many objects at a time as they are many, and on one object one at a time', async () => {
+  test('reconcile one object each at a time, and take no further one once the queue is shut down', async () => {
     const held = Promise.withResolvers<void>();
     const began: string[] = [];
     const { store, queue, workers, metric } = setUp(
@@ -90,7 +90,7 @@ describe('workers', () => {
     expect(began).toEqual(['a', 'b']);
   });
 
-  test('leave an object alone that is gone, and know nothing of it any more', async () => {
+  test('leave a deleted object alone, and forget it', async () => {
     const { store, queue, workers, settled, results } = setUp(async (of) => {
       store.remove(of);
       throw new Error('down');
@@ -98,7 +98,7 @@ describe('workers', () => {
     workers.start();
     queue.add('ns/a');
     await waitFor('the failure', async () => (await results('error')) === 1);
-    await waitFor('the end of it', () => queue.failures('ns/a') === 0);
+    await waitFor('the object to be forgotten', () => queue.failures('ns/a') === 0);
     queue.add('ns/a');
     await waitFor('the queue to be empty', () => queue.depth === 0);
     expect([await results('error'), settled.covers(object())]).toEqual([1, false]);

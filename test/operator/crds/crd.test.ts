@@ -38,9 +38,9 @@ describe('a field of a structural schema', () => {
       { type: 'string', maxLength: 9, description: 'What.' },
     ],
     ['keeps its default', z.enum(['A', 'B']).default('A'), { type: 'string', enum: ['A', 'B'], default: 'A' }],
-    ['has no bounds that only say what a number can hold', z.int(), { type: 'integer' }],
+    ['has no bounds that are only those of its type', z.int(), { type: 'integer' }],
     [
-      'has an excluded bound as the API server writes it',
+      'has an exclusive bound as the API server writes it',
       z.number().gt(0),
       { type: 'number', minimum: 0, exclusiveMinimum: true },
     ],
@@ -58,17 +58,18 @@ describe('a field of a structural schema', () => {
     ],
     ['without rules has no validations', z.string().meta({ 'x-cel': [] }), { type: 'string' }],
     [
-      'bounded in bytes is checked for them',
+      'bounded in bytes has a rule for that bound',
       bytes(255),
       {
         type: 'string',
+        maxLength: 255,
         'x-kubernetes-validations': [
           { rule: 'bytes(self).size() <= 255', message: 'must be at most 255 bytes of UTF-8' },
         ],
       },
     ],
     [
-      'that is a list by key says so',
+      'that is a list with keys is a map list',
       z.array(z.object({ name: z.string() })).meta({ 'x-list-map-keys': ['name'] }),
       {
         type: 'array',
@@ -83,7 +84,7 @@ describe('a field of a structural schema', () => {
       { type: 'object', additionalProperties: { type: 'string', maxLength: 3 } },
     ],
     [
-      'is translated however deep it is',
+      'is translated at any depth',
       z.object({ list: z.array(z.object({ deep: z.string().meta({ 'x-cel': [rule] }) })) }),
       {
         type: 'object',
@@ -106,7 +107,7 @@ describe('a field of a structural schema', () => {
       { type: 'string', 'x-kubernetes-validations': [{ rule: "self.matches('^a+$')", message: 'must be a row of a' }] },
     ],
     [
-      'whose pattern comes with its meaning has a rule that says it, besides its others',
+      'whose pattern has a message has a rule with it, besides its other rules',
       bytes(9).meta({ maxLength: 9, 'x-max-bytes': 9, ...pattern(/^a+$/, 'must be a row of a, as in aa') }),
       {
         type: 'string',
@@ -118,7 +119,7 @@ describe('a field of a structural schema', () => {
       },
     ],
     [
-      'that is a list of bounded texts has that rule, too',
+      'that is a list of bounded texts has such a rule for each',
       z.array(z.string().max(9).regex(/^a+$/, 'must be a row of a')),
       {
         type: 'array',
@@ -136,11 +137,7 @@ describe('a field of a structural schema', () => {
     ],
     ['has no examples', z.string().meta({ examples: ['a'] }), { type: 'string' }],
   ])('%s', (_, field, expected) => {
-    expect(fieldOf(field)).toMatchObject(expected);
-    expect(Object.keys(Object(fieldOf(field))).sort()).toEqual(expect.arrayContaining(Object.keys(expected).sort()));
-    expect(JSON.stringify(fieldOf(field))).not.toMatch(
-      /"(examples|x-cel|x-max-bytes|x-message|x-list-map-keys|propertyNames)"/,
-    );
+    expect(fieldOf(field)).toEqual(expected);
   });
 
   test('with an invalid rule is rejected', () => {

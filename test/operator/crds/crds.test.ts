@@ -1,4 +1,4 @@
-/** The CRDs that users install: what `kubectl explain` and a refused `kubectl apply` say, and what they are called. */
+/** The CRDs that users install: what `kubectl explain` and a refused `kubectl apply` say, and the names of kinds. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -72,18 +72,18 @@ describe.each(crds)('$kind', ({ kind, schema, columns }) => {
     for (const { description } of columns) expect(description).toMatch(sentence);
   });
 
-  test('says by every rule what would be right', () => {
+  test('has a readable message for every rule', () => {
     const rules = [root, ...fields].flatMap(rulesOf);
     expect(rules.filter(({ message = '' }) => !/[a-z]{2,} /.test(message))).toEqual([]);
   });
 
-  test('quotes no regular expression at those who have written something else', () => {
+  test('shows users no regular expression', () => {
     const text = JSON.stringify(asRecord(asRecord(schema.properties).spec));
     expect(text.match(/"pattern":"[^"]*"/g) ?? []).toEqual([]);
     expect(text.match(/"message":"[^"]*(?:\^|\[)[^"]*\$"/g) ?? []).toEqual([]);
   });
 
-  test('names its fields, and not those of the API', () => {
+  test('names fields as in the spec, not as in the API', () => {
     const texts = [root, ...fields].flatMap((field) => [
       String(field.schema.description ?? ''),
       ...rulesOf(field).map(({ message = '' }) => message),
@@ -93,7 +93,7 @@ describe.each(crds)('$kind', ({ kind, schema, columns }) => {
     expect(words.filter((word) => names.has(word))).toEqual([]);
   });
 
-  test('has columns of what there is', () => {
+  test('has columns only for existing fields', () => {
     const known = new Set(fields.map(({ path }) => path));
     const paths = columns.flatMap(({ jsonPath }) => {
       const [path = '', names = ''] = jsonPath.replace(/\[\?.*$/, '').split('[');
@@ -110,8 +110,8 @@ describe.each(crds)('$kind', ({ kind, schema, columns }) => {
   });
 });
 
-/** Fields whose text is an address of some kind: a bare regular expression tells nobody what is wrong. */
-test('URLs, hosts and hosts with ports are refused with an example', () => {
+/** For fields with an address of some kind, a bare regular expression would not tell users what is wrong. */
+test('invalid URLs, hosts and hosts with ports are rejected with an example', () => {
   const isAddress = /(?:^|\.)(?:url|issuer|domain|hostports|principals|match)$/;
   const addressed = crds.flatMap(({ kind, schema }) =>
     fieldsOf(schema, '')
@@ -134,13 +134,13 @@ test('URLs, hosts and hosts with ports are refused with an example', () => {
   }
 });
 
-test('a subscription takes the event types that there are', () => {
+test('a subscription accepts the event types of the catalogue', () => {
   const subscription = crds.find(({ kind }) => kind === 'EventSubscription');
   const type = fieldsOf(subscription?.schema ?? {}, '').find(({ path }) => path === '.spec.sources[].type');
   expect(type?.schema.enum).toEqual(CATALOGUE.types.map(({ type }) => type));
 });
 
-/** What kubectl calls the resources of others; of two that share a name, it takes the one that it finds first. */
+/** Names of other resources in kubectl. If two resources share a name, kubectl takes the one that it finds first. */
 const TAKEN = {
   'core Kubernetes':
     'all cs csidrivers cm configmaps cj cronjobs crd crds csr cert ds daemonsets deploy deployments ep endpoints ev events hpa ing ingress ingresses ipaddress ip svcaddress job jobs limits ns namespaces netpol no nodes pc priorityclasses pdb po pods psp pv pvc quota rc rs sa sc sts svc services servicecidr va vac secrets secret bindings leases roles rolebindings clusterroles clusterrolebindings events.k8s.io',
@@ -158,7 +158,7 @@ describe('the names of the kinds', () => {
     ...new Set([plural, singular, ...shortNames]),
   ]);
 
-  test.each(Object.entries(TAKEN))('are not those of %s', (_, taken) => {
+  test.each(Object.entries(TAKEN))('are not taken by %s', (_, taken) => {
     expect(names.filter((name) => taken.split(' ').includes(name))).toEqual([]);
   });
 
@@ -168,7 +168,7 @@ describe('the names of the kinds', () => {
   });
 });
 
-test('no kind refers to itself, not even by way of others: references cannot be circular', () => {
+test('no kind refers to itself, directly or through others, so references cannot be circular', () => {
   const named = (schema: Json) =>
     fieldsOf(schema, '')
       .filter(({ path }) => /Refs?(\[\])?\.name$/.test(path))

@@ -1,4 +1,4 @@
-/** What an export leaves out although the resource has it: whoever never gave it wants the service to go on choosing. */
+/** An export leaves out values that the service chose, so that the service goes on choosing them. */
 import { expect, test } from 'vitest';
 import { declarationOf } from '../../../src/operator/export/declaration.ts';
 import { type DerivedKind, exportedMembers } from '../../../src/operator/export/spec-members.ts';
@@ -30,21 +30,21 @@ const timesIn = (certificate: Remote & { valid_after: string; valid_until: strin
   membersOf(sshHostCertificateKind, certificate, now).filter((name) => name.startsWith('valid'));
 
 test.each([
-  ['neither time, where both are the usual ones', '2026-11-21T10:00:00Z', '2027-11-21T10:00:00Z', []],
-  ['the beginning, where only that was given', '2026-11-28T00:00:00Z', '2027-11-28T00:00:00Z', ['validAfter']],
-  ['both, where the end was given', '2026-11-21T10:00:00Z', '2026-12-21T10:00:00Z', ['validAfter', 'validUntil']],
-  ['the beginning, where the end is a minute off', '2026-11-28T00:00:00Z', '2027-11-28T00:01:00Z', ['validAfter']],
-  ['both, where it is hours off', '2026-11-28T00:00:00Z', '2027-11-28T10:00:00Z', ['validAfter', 'validUntil']],
-  ['a year that began earlier', '2026-11-01T00:00:00Z', '2027-11-21T10:00:00Z', ['validAfter']],
-])('of a host certificate, an export has %s', (_, valid_after, valid_until, expected) => {
+  ['neither time if both are the defaults', '2026-11-21T10:00:00Z', '2027-11-21T10:00:00Z', []],
+  ['validAfter if only that was given', '2026-11-28T00:00:00Z', '2027-11-28T00:00:00Z', ['validAfter']],
+  ['both times if the end was given', '2026-11-21T10:00:00Z', '2026-12-21T10:00:00Z', ['validAfter', 'validUntil']],
+  ['validAfter if the end is a minute off', '2026-11-28T00:00:00Z', '2027-11-28T00:01:00Z', ['validAfter']],
+  ['both times if the end is hours off', '2026-11-28T00:00:00Z', '2027-11-28T10:00:00Z', ['validAfter', 'validUntil']],
+  ['validAfter if it is backdated', '2026-11-01T00:00:00Z', '2027-11-21T10:00:00Z', ['validAfter']],
+])('the export of a host certificate has %s', (_, valid_after, valid_until, expected) => {
   expect(timesIn({ ...issued, valid_after, valid_until }, NOW)).toEqual(expected);
 });
 
 test.each([
-  ['before another is due', '2027-10-22T09:59:59Z', [], []],
-  ['once another is due', '2027-10-22T10:00:00Z', ['validUntil'], [/ends at 2027-11-21T10:00:00Z.* remove that/]],
-  ['once it has ended', '2028-01-01T00:00:00Z', ['validUntil'], [/ends at 2027-11-21T10:00:00Z.* remove that/]],
-])('the usual end of a host certificate is exported only where it keeps that: %s', (_, now, expected, remarks) => {
+  ['before renewal is due', '2027-10-22T09:59:59Z', [], []],
+  ['once renewal is due', '2027-10-22T10:00:00Z', ['validUntil'], [/ends at 2027-11-21T10:00:00Z.* remove that/]],
+  ['once it has expired', '2028-01-01T00:00:00Z', ['validUntil'], [/ends at 2027-11-21T10:00:00Z.* remove that/]],
+])('the default end of a host certificate is exported only if it stops a renewal: %s', (_, now, expected, remarks) => {
   const certificate = { ...issued, valid_after: '2026-11-21T10:00:00Z', valid_until: '2027-11-21T10:00:00Z' };
   expect(timesIn(certificate, new Date(now))).toEqual(expected);
   const said = sshHostCertificateKind.remarks?.(certificate, new Date(now));
@@ -54,9 +54,9 @@ test.each([
 const policy = { authority: 'letsencrypt', private_key_type: 'rsa' };
 
 test.each([
-  ['of an automatic certificate', policy, ['domain', 'certificateManagementPolicy']],
-  ['of a certificate that was given', null, ['domain', 'certificateRef']],
-])('of a domain, an export has only what makes it have one: %s', (_, certificate_management_policy, expected) => {
+  ['an automatic certificate', policy, ['domain', 'certificateManagementPolicy']],
+  ['a certificate that was given', null, ['domain', 'certificateRef']],
+])('the export of a domain has one source of its certificate: %s', (_, certificate_management_policy, expected) => {
   const domain = {
     id: 'rd_1',
     uri: 'http://api/reserved_domains/rd_1',

@@ -1,4 +1,4 @@
-/** What an export has of an API, in this process; test/e2e/export.test.ts applies one. */
+/** The export of an API that runs in this process; test/e2e/export.all.test.ts applies one. */
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
@@ -90,7 +90,7 @@ describe('export', () => {
     expect(refused).toEqual([]);
   });
 
-  test('has every kind if none is named, and not the key that it reads with', async () => {
+  test('has every kind if none is named, but not the API key that it reads with', async () => {
     const all = await exported([], ownKey);
     expect(named(all)).toEqual(
       expect.arrayContaining([
@@ -106,19 +106,19 @@ describe('export', () => {
     ]);
   });
 
-  test.each(['apikey', 'apikeys', 'tkey', 'APIKey'])('takes %s for the name of a kind', async (name) => {
+  test.each(['apikey', 'apikeys', 'tkey', 'APIKey'])('accepts %s as the name of a kind', async (name) => {
     const { objects } = await exported([name], ownKey);
     expect(new Set(objects.map(({ kind }) => kind))).toEqual(new Set(['APIKey']));
   });
 
-  test('takes no other name, and lists those that there are', async () => {
+  test('rejects other names, and lists the valid ones', async () => {
     await expect(exported(['Pod'])).rejects.toThrow(BadSettings);
     await expect(exported(['Pod', 'IPPolicy', 'Node'])).rejects.toThrow(
       /--kind is Pod, Node, but must be one of IPPolicy, /,
     );
   });
 
-  test('refers by name to what it has, and by id to what it has not', async () => {
+  test('refers to exported objects by name, and to other resources by id', async () => {
     const both = await exported(['HTTPSEdge', 'HTTPSEdgeRoute'], { namespace: 'prod' });
     const routes = both.objects.filter(({ kind }) => kind === 'HTTPSEdgeRoute');
     expect(routes.map(({ spec }) => spec.edgeRef)).toEqual(routes.map(() => ({ name: 'portal' })));
@@ -127,7 +127,7 @@ describe('export', () => {
     expect(alone.objects.map(({ spec }) => spec.edgeRef)).toEqual(routes.map(() => ({ id: edge.id })));
   });
 
-  test('has the modules of what has some, with a remark for each Secret that they need', async () => {
+  test('has the modules of each route that has some, with a remark for each Secret that they need', async () => {
     const { objects, remarks } = await exported(['hroutemod']);
     const from = (name: string, key: string) => ({ secretKeyRef: { name: `${name}-httpsedgeroutemodules`, key } });
     const oidc = { clientId: { value: 'portal' }, clientSecret: from('at-oidc', 'oidc-client-secret') };
@@ -149,7 +149,7 @@ describe('export', () => {
   test.each([
     ['', {}],
     ['-n prod ', { namespace: 'prod' }],
-  ])('says how to get a new token, which is not shown: kubectl %sannotate', async (flags, given) => {
+  ])('says how to get a new token, because the API hides the old one: kubectl %sannotate', async (flags, given) => {
     const { remarks } = await exported(['tcred'], given);
     expect(remarks).toEqual([
       expect.stringContaining(
@@ -158,14 +158,14 @@ describe('export', () => {
     ]);
   });
 
-  test('leaves out, and says so, what the key may not see', async () => {
+  test('leaves out a kind that the key may not list, and says so', async () => {
     const { objects, refused, remarks } = await exported(['BotUser', 'tcred'], { apiKey: String(key.token) });
     expect(objects).toMatchObject([{ metadata: { annotations: { 'tunnel-operator.dev/adopt': credential.id } } }]);
     expect(refused).toEqual([{ kind: 'BotUser', reason: expect.stringMatching(/admin/) }]);
     expect(remarks[0]).toMatch(/^BotUser is left out: /);
   });
 
-  test('ends if the API does not take the key, or answers otherwise than with a list', async () => {
+  test('fails if the API rejects the key, or does not answer with a list', async () => {
     for (const given of [{ apiKey: 'wrong' }, { apiUrl: `${api.url}/elsewhere` }]) {
       const failed = exported(['IPPolicy'], given);
       await expect(failed).rejects.toBeInstanceOf(CannotStart);

@@ -1,4 +1,4 @@
-/** Specs from what resources have, for forms of fields that no plain family has. */
+/** The specs that declare existing resources, for forms of fields that no plain family has. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { declarationOf, sourcesIn } from '../../../src/operator/export/declaration.ts';
@@ -28,7 +28,7 @@ const provider = z
   .optional();
 
 describe('a member', () => {
-  test('that is secret is taken from a Secret, at any depth, and what was not given is not asked for', () => {
+  test('that is secret is taken from a Secret at any depth, except for values that were never given', () => {
     const shown = { github: { client_id: 'id', client_secret: 'hidden', teams: ['a'] }, google: null };
     const { spec, secrets } = declare(member(provider, shown, { isSecret: true }));
     const from = (key: string) => ({ secretKeyRef: { name: 'its-secret', key } });
@@ -38,14 +38,14 @@ describe('a member', () => {
     expect(secrets).toEqual([{ name: 'its-secret', keys: ['client-id', 'client-secret'] }]);
   });
 
-  test('that the API never shows is taken from a Secret if the spec must have it', () => {
+  test('that the API never shows is taken from a Secret if it is required', () => {
     const { spec, secrets } = declare(member(sourceOf(z.string()), undefined, { isSecret: true }));
     expect(spec).toEqual({ member: { secretKeyRef: { name: 'its-secret', key: 'member' } } });
     expect(secrets).toEqual([{ name: 'its-secret', keys: ['member'] }]);
     expect(declare(member(sourceOf(z.string()).optional(), undefined, { isSecret: true })).spec).toEqual({});
   });
 
-  test('that is a module has a key with its name in front for each of its secrets', () => {
+  test('that is a module prefixes the keys of its secrets with its name', () => {
     const setting = member(sourceOf(z.string()), undefined, { name: 'clientSecret', isSecret: true });
     const schema = z.strictObject({ clientSecret: setting.schema }).optional();
     const { spec, secrets } = declare(member(schema, {}, { name: 'mutualTls', settings: [setting] }));
@@ -54,7 +54,7 @@ describe('a member', () => {
     expect(secrets).toEqual([{ name: 'its-secret', keys: [key] }]);
   });
 
-  test('that names a Secret and nothing more names one with its keys', () => {
+  test('that only names a Secret names one with the keys that it reads', () => {
     const secret = member(tlsSecretRef({ 'tls.crt': z.string() }), undefined, { isSecret: true });
     const secrets = [{ name: 'its-secret', keys: ['tls.crt'] }];
     expect(declare(secret)).toEqual({ spec: { member: { name: 'its-secret' } }, secrets });
@@ -65,12 +65,12 @@ describe('a member', () => {
   test.for([
     ['a value', z.string().optional(), 'text', 'text'],
     ['the initial value', z.string().optional(), null, undefined],
-    ['the initial value of what must be given', z.array(z.string()), [], []],
+    ['the initial value of a required member', z.array(z.string()), [], []],
     ['a map of sources', z.record(z.string(), sourceOf(z.string())), { 'x-a': 'b' }, { 'x-a': { value: 'b' } }],
     ['members in camelCase', z.strictObject({ fullName: z.string() }), { full_name: 'x', uri: 'y' }, { fullName: 'x' }],
     ['members that have a default', z.strictObject({ aB: z.int() }).default({ aB: 1 }), { a_b: 2 }, { aB: 2 }],
-    ['members, or null in their place', z.strictObject({ aB: z.int() }).nullable(), { a_b: 2 }, { aB: 2 }],
-    ['no text', z.strictObject({ text: sourceOf(z.string()).optional() }), { text: null }, {}],
+    ['nullable members', z.strictObject({ aB: z.int() }).nullable(), { a_b: 2 }, { aB: 2 }],
+    ['a text that was never given', z.strictObject({ text: sourceOf(z.string()).optional() }), { text: null }, {}],
   ] as const)('with %s', ([, schema, shown, value]) => {
     const initial = Array.isArray(shown) ? [] : null;
     const { spec, secrets } = declare(member(schema, shown, { initial }));
@@ -82,7 +82,7 @@ describe('a member', () => {
   test.for([
     ['one kind, exported', targets.slice(0, 1), { id: 'one_1', uri: 'x' }, { name: 'first' }],
     ['several kinds, exported', targets, { id: 'one_1', uri: 'x' }, { kind: 'One', name: 'first' }],
-    ['something that is not exported', targets, { id: 'one_2', uri: 'x' }, { id: 'one_2' }],
+    ['a resource that is not exported', targets, { id: 'one_2', uri: 'x' }, { id: 'one_2' }],
     ['an id', targets, 'one_1', { kind: 'One', name: 'first' }],
   ] as const)('that refers to %s', ([, to, shown, value]) => {
     expect(declare(member(refTo(to, 'it'), shown, { refersTo: 'one' })).spec).toEqual({ member: value });
@@ -96,6 +96,6 @@ test.for([
   [sourceOf(z.string()).optional(), ['spec.member']],
   [provider, ['spec.member.github.clientId', 'spec.member.github.clientSecret', 'spec.member.google.clientId']],
   [z.string(), []],
-] as const)('the members that are given by source are found, however deep: %#', ([schema, paths]) => {
+] as const)('members that are given by source are found at any depth: %#', ([schema, paths]) => {
   expect(sourcesIn(schema, 'spec.member')).toEqual(paths);
 });

@@ -3,7 +3,7 @@ import { namesOf, objectNames, wantedName } from '../../../src/operator/export/o
 
 const ID = 'rd_01m81401erfqeac94c037gzxd2';
 
-describe('the name that a resource asks for', () => {
+describe('the wanted name', () => {
   test.for([
     [{ domain: 'app.example.com', description: 'shop' }, 'app-example-com'],
     [{ domain: '*.example.com' }, 'any-example-com'],
@@ -19,7 +19,7 @@ describe('the name that a resource asks for', () => {
   });
 });
 
-test('the oldest keeps its name when others ask for the same', () => {
+test('the oldest resource keeps its name when others want the same', () => {
   const resources = ['x_000001', 'x_000002'].map((id) => ({ id, description: 'same' }));
   const expected = [
     ['x_000001', 'same'],
@@ -30,7 +30,7 @@ test('the oldest keeps its name when others ask for the same', () => {
   expect([...objectNames([third, ...resources])].map(([, name]) => name)).toEqual(['same-000002', 'same', 'x-000002']);
 });
 
-test('kinds that write Secrets share their names, and of all of them the oldest has one', () => {
+test('a name is unique among all kinds that write Secrets, and the oldest of their resources gets it', () => {
   const named = (id: string) => ({ id, description: 'ci' });
   const found = [
     { kind: { kind: 'TunnelCredential', delivery: {} }, resources: [named('cr_000002')] },

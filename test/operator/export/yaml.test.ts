@@ -1,4 +1,4 @@
-/** Texts of every sort, as YAML that all its readers take alike. */
+/** Texts of every kind, as YAML that all readers understand alike. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -10,7 +10,7 @@ const object = (spec: Record<string, unknown>, remarks: readonly string[] = []) 
 });
 const yamlWith = (...texts: string[]) => yamlOf({ objects: [object({ texts })], refused: [] });
 
-/** Of what YAML gives a meaning to, and what its versions disagree on. */
+/** Characters that have a meaning in YAML, or on which its versions disagree. */
 const character = fc.constantFrom(
   ...' \t\n\r\u0085\u00a0\u2028\u2029\ufeff\ufffe\u0001\u007f\u200b-#:"\'|>&*!%@~<=1e.yx',
 );
@@ -21,7 +21,7 @@ describe('exported YAML', () => {
     fc.assert(fc.property(text, (each) => !/(?![\n ])[\p{C}\p{Z}]/u.test(yamlWith(each))));
   });
 
-  test.each(['1.1', '1.2'] as const)('holds what it was given, for a reader of YAML %s', (version) => {
+  test.each(['1.1', '1.2'] as const)('gives the same text to a reader of YAML %s', (version) => {
     fc.assert(
       fc.property(text, (each) => {
         const [document] = parseAllDocuments(yamlWith(each), { version });
@@ -31,12 +31,12 @@ describe('exported YAML', () => {
     );
   });
 
-  // go-yaml 2, which kubectl reads with, takes them for numbers or booleans, and PyYAML `=` for a value of its own.
+  // go-yaml 2, which kubectl uses, reads these as numbers or booleans, and PyYAML reads `=` as a value of its own.
   test.each(['0X1F', '0O17', '0_x1F', '1e1_0', '012', '=', 'Off'])('quotes the text %s', (each) => {
     expect(yamlWith(each)).toContain(`- "${each}"`);
   });
 
-  test('keeps text in lines readable', () => {
+  test('keeps text of several lines readable', () => {
     expect(yamlWith('-----BEGIN\nabc\n', 'Büro: 日本')).toContain(
       '- |\n      -----BEGIN\n      abc\n    - "Büro: 日本"',
     );
@@ -47,12 +47,12 @@ describe('exported YAML', () => {
     ['\u00a0', '\\u00a0'],
     ['\uffff', '\\uffff'],
     ['\u{e0001}', '\\U000e0001'],
-  ])('has the number of a character that one cannot see: %j', (each, number) => {
+  ])('escapes an invisible character by its number: %j', (each, number) => {
     expect(yamlWith(each)).toContain(`- "${number}"`);
   });
 });
 
-describe('what there is to say', () => {
+describe('a remark', () => {
   test('stands before the object, in lines of at most 100 characters', () => {
     const [a, b, c, d, e, f] = [48, 49, 50, 47, 1, 97].map((length) => 'x'.repeat(length));
     const yaml = yamlOf({ objects: [object({}, [`${a} ${b} ${c} ${d} ${e} ${f}`, 'And more.'])], refused: [] });

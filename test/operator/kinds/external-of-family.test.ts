@@ -1,4 +1,4 @@
-/** What is sent for an object of a family, and what is made of the answers. */
+/** Requests sent for an object of a family, and how their responses are read. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { remember } from '../../../src/client/entity-tags.ts';
@@ -17,7 +17,7 @@ const FIELDS = {
   name: required(z.string()),
   region: required(z.string(), { update: false }),
   key_pem: writeOnly(z.string()),
-  // As the domain of a certificate: there is none until the resource is there.
+  // Like the certificate of a domain: only an update of an existing resource can set it.
   module: field(z.string().nullable(), z.string().nullable(), 'derived', true, null),
   state: derived(z.string()),
 };
@@ -48,7 +48,7 @@ const notFound = () =>
   Promise.reject(new ApiError({ error_code: 'NOT_FOUND', status_code: 404, msg: 'there is none', details: {} }));
 const SENT_AT = new Date('2026-11-21T10:00:00Z');
 
-/** An API with one answer for all calls, which keeps what it was sent. */
+/** An API that answers every call alike, and records the calls. */
 function externalWith(
   answer: () => Promise<Thing>,
   options: ExternalOptions<Spec, Thing> = {},
@@ -88,7 +88,7 @@ const answered = (more: Partial<Thing> = {}, { replayed = false } = {}) =>
   Promise.resolve(remember(thing(more), { etag: '"2"', replayed, date: SENT_AT }));
 
 describe('a resource', () => {
-  test('is created, and has what only an update may carry from an update, at the revision that was made', async () => {
+  test('is created; fields that only an update can set follow, at the created revision', async () => {
     const { sent, external } = externalWith(answered);
     const idempotency = { idempotencyKey: 'k' };
     const spec = { name: 'a', region: 'eu', keyPem: 'pem' };
@@ -103,27 +103,27 @@ describe('a resource', () => {
     expect(sent).toEqual([create, ['update', thing().id, { name: 'a', module: 'm' }, { ifMatch: '"2"' }]]);
   });
 
-  test('is left as it is if an earlier attempt has made it', async () => {
+  test('is not updated if an earlier attempt created it', async () => {
     const { sent, external } = externalWith(() => answered({}, { replayed: true }));
     expect(await external.create({ name: 'a', module: 'm' }, {})).toMatchObject({ isReplay: true });
     expect(sent).toHaveLength(1);
   });
 
-  test('is read with its revision, or is not there', async () => {
+  test('is read with its revision, and missing only if the API does not find it', async () => {
     expect(await externalWith(answered).external.observe('th_1')).toMatchObject({ etag: '"2"', answeredAt: SENT_AT });
     expect(await externalWith(notFound).external.observe('th_1')).toBeUndefined();
     const refused = new ApiError({ error_code: 'PERMISSION_DENIED', status_code: 403, msg: 'no', details: {} });
     await expect(externalWith(() => Promise.reject(refused)).external.observe('th_1')).rejects.toBe(refused);
   });
 
-  test('is deleted, or was gone before', async () => {
+  test('is deleted, or reported as not found', async () => {
     const { sent, external } = externalWith(answered);
     expect(await external.delete('th_1')).toBe('deleted');
     expect(sent).toEqual([['delete', 'th_1']]);
     expect(await externalWith(notFound).external.delete('th_1')).toBe('not found');
   });
 
-  test('is updated at the revision that was compared, without what the service sets by itself', async () => {
+  test('is updated at the compared revision, without fields that the service sets', async () => {
     const { sent, external } = externalWith(answered, { setByService: () => ['module'] });
     const remote = { ...thing({ module: 'theirs' }), etag: '"1"' };
     expect(external.changes({ name: 'b', module: 'ours' }, remote)).toEqual(['name']);
@@ -132,8 +132,8 @@ describe('a resource', () => {
   });
 
   test.each([
-    ['an immutable field is refused', {}, ['region'], []],
-    ['one that is replaced makes another resource', { replaced: ['region'] }, ['region'], ['region']],
+    ['an immutable field cannot be updated', {}, ['region'], []],
+    ['a field listed as replaced needs a new resource', { replaced: ['region'] }, ['region'], ['region']],
   ])('that differs in %s', (_, options, immutable, replacing) => {
     const { external } = externalWith(answered, options);
     const spec = { name: 'b', region: 'us' };
@@ -154,7 +154,7 @@ describe('a resource', () => {
     expect(['a/b', 'th_01jd0000000000000000000000'].map(nested.external.isId)).toEqual([true, false]);
   });
 
-  test.each(['scope', 'closeScope'] as const)('is found by %s, with the number of its create', async (verb) => {
+  test.each(['scope', 'closeScope'] as const)('is found by %s, with its sequence number', async (verb) => {
     expect(await externalWith(answered).external[verb]('uid')).toEqual({
       resources: [{ id: 'th_1', sequence: 3 }],
       nextSequence: 4,
@@ -164,23 +164,23 @@ describe('a resource', () => {
   });
 });
 
-describe('of resources that only their owners see,', () => {
+describe('the API key', () => {
   const caller =
     (type: string, admin = false) =>
     async () => ({ admin, owner: { id: 'own_1', type } });
   test.each<[string, Access, () => Promise<object>, unknown]>([
-    ['an admin sees all', 'owner', caller('user', true), 'everything'],
-    ['a user sees their own, and may become an admin', 'owner', caller('user'), { ownerId: 'own_1', mayBeAdmin: true }],
-    ['a bot sees its own', 'owner', caller('bot_user'), { ownerId: 'own_1', mayBeAdmin: false }],
-    ['whoever asks an API that cannot tell is believed', 'owner', notFound, 'everything'],
-    ['nobody is asked where all are seen', 'anyone', () => Promise.reject(new Error('asked')), 'everything'],
+    ['of an admin sees everything', 'owner', caller('user', true), 'everything'],
+    ['of a user sees theirs, and may become an admin', 'owner', caller('user'), { ownerId: 'own_1', mayBeAdmin: true }],
+    ['of a bot sees its own resources', 'owner', caller('bot_user'), { ownerId: 'own_1', mayBeAdmin: false }],
+    ['sees everything if the API has no whoami', 'owner', notFound, 'everything'],
+    ['sees everything if anyone does, with no call', 'anyone', () => Promise.reject(new Error('asked')), 'everything'],
   ])('%s', async (_, access, whoami, sight) => {
     expect(await externalWith(answered, {}, { access, whoami }).external.sight()).toEqual(sight);
   });
 });
 
-describe('a field that holds texts of which only digests are known', () => {
-  // As those of responses are stored: in lower case.
+describe('a field with texts known only by their digests', () => {
+  // Stored in lower case, like the headers of HTTP response backends.
   const headers = z
     .record(z.string(), z.string())
     .transform((all) => Object.fromEntries(Object.entries(all).map(([name, value]) => [name.toLowerCase(), value])));
@@ -196,12 +196,12 @@ describe('a field that holds texts of which only digests are known', () => {
   const remote = { target: { auth_name: 'x' }, headers: { 'x-key': 'y' }, list: ['a'] };
 
   test.each<[string, object, string[]]>([
-    ['is equal where its texts are', remote, []],
+    ['is equal if its texts are', remote, []],
     ['differs in a member', { ...remote, target: { auth_name: 'z' } }, ['target']],
-    ['differs where the resource has none', { ...remote, target: null }, ['target']],
+    ['differs if the resource has none', { ...remote, target: null }, ['target']],
     ['differs in a value of a map', { ...remote, headers: { 'x-key': 'z' } }, ['headers']],
-    ['differs in what its map lacks', { ...remote, headers: {} }, ['headers']],
-    ['is left alone if it is a list', { ...remote, list: ['b'] }, ['list']],
+    ['differs if its map lacks a key', { ...remote, headers: {} }, ['headers']],
+    ['is compared without digests if it is a list', { ...remote, list: ['b'] }, ['list']],
   ])('%s', (_, observed, members) => {
     expect(differing(given, spec, observed)).toEqual(members);
   });

@@ -1,4 +1,4 @@
-/** What is sent for an object that has the modules of another resource. */
+/** Requests sent for an object that declares the modules of another resource. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { remember } from '../../../src/client/entity-tags.ts';
@@ -15,7 +15,7 @@ const error = (error_code: 'NOT_FOUND' | 'INVALID_REQUEST', status_code: number,
 
 type Settings = Record<string, { max_age: number }>;
 
-/** An edge with modules, each change of which makes a revision. */
+/** An edge with modules; each change of a module makes a new revision. */
 function edgeWith(modules: Settings, { isThere = true, refused = new Map<string, Error>() } = {}) {
   const settings = new Map(Object.entries(modules));
   const [sent, gone]: [string[], Set<string>] = [[], new Set()];
@@ -81,7 +81,7 @@ describe('an owner', () => {
     expect(remote).toMatchObject({ id: ID, etag: '"1"', modules: both });
   });
 
-  test('need not be there', async () => {
+  test('may be missing', async () => {
     const { external } = edgeWith({}, { isThere: false });
     expect(await external.observe(ID)).toBeUndefined();
     expect(await external.delete(ID)).toBe('not found');
@@ -103,8 +103,8 @@ describe('modules differ', () => {
   test.each([
     ['in nothing', bothInSpec, []],
     ['in a setting', { ...bothInSpec, backendSettings: { maxAge: 3 } }, ['backendSettings.maxAge']],
-    ['by one that is there and not declared', { guardSettings: { maxAge: 1 } }, ['backendSettings']],
-    ['by null in the place of one', { ...bothInSpec, guardSettings: null }, ['guardSettings']],
+    ['by one that exists and is not declared', { guardSettings: { maxAge: 1 } }, ['backendSettings']],
+    ['by one that is declared as null', { ...bothInSpec, guardSettings: null }, ['guardSettings']],
   ])('%s', async (_, spec, changes) => {
     const given = edgeWith(both);
     const remote = await observed(given);
@@ -113,28 +113,28 @@ describe('modules differ', () => {
     expect(given.external.replacingChanges(spec, remote)).toEqual([]);
   });
 
-  test('by one that is declared and not there', async () => {
+  test('by one that is declared and missing', async () => {
     const given = edgeWith({ guard: { max_age: 1 } });
     expect(given.external.changes(bothInSpec, await observed(given))).toEqual(['backendSettings']);
   });
 });
 
 describe('an update', () => {
-  test('sets what guards before what serves, each at the revision that the one before has made', async () => {
+  test('sets guarding modules before serving ones, each at the revision of the change before it', async () => {
     const given = edgeWith({});
     const updated = await given.external.update(await observed(given), bothInSpec);
     expect(given.sent).toEqual(['put guard {"max_age":1} at "1"', 'put backend {"max_age":2} at "2"']);
     expect(updated).toMatchObject({ etag: '"3"', modules: both });
   });
 
-  test('removes what serves before what guards', async () => {
+  test('removes serving modules before guarding ones', async () => {
     const given = edgeWith(both);
     const updated = await given.external.update(await observed(given), {});
     expect(given.sent).toEqual(['delete backend at "1"', 'delete guard at "2"']);
     expect(updated).toMatchObject({ etag: '"3"', modules: {} });
   });
 
-  test('sets before it removes, and leaves alone what is as it should be', async () => {
+  test('sets modules before it removes others, and leaves matching ones alone', async () => {
     const given = edgeWith({ guard: { max_age: 1 } });
     await given.external.update(await observed(given), { backendSettings: { maxAge: 2 } });
     expect(given.sent).toEqual(['put backend {"max_age":2} at "1"', 'delete guard at "2"']);
@@ -143,7 +143,7 @@ describe('an update', () => {
     expect(same.sent).toEqual(['put backend {"max_age":3} at "1"']);
   });
 
-  test('that is refused says in which module a setting is wrong', async () => {
+  test('that is refused names the module of the wrong setting', async () => {
     const refusal = error('INVALID_REQUEST', 400, { '/max_age': 'too much', id: ID });
     const given = edgeWith({}, { refused: new Map([['guard', refusal]]) });
     const failed = given.external.update(await observed(given), bothInSpec);
@@ -157,7 +157,7 @@ describe('an update', () => {
   });
 });
 
-test('a delete removes all modules, what serves before what guards, and nothing else', async () => {
+test('a delete removes all modules, serving ones before guarding ones, and nothing else', async () => {
   const given = edgeWith(both);
   expect(await given.external.delete(ID)).toBe('deleted');
   expect(given.sent).toEqual(['delete backend at "1"', 'delete guard at "2"']);

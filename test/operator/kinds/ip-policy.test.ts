@@ -1,4 +1,4 @@
-/** An IP policy with its rules, which the API keeps apart. */
+/** An IP policy with its rules, which are resources of their own in the API. */
 import { describe, expect, test } from 'vitest';
 import { remember } from '../../../src/client/entity-tags.ts';
 import { ApiError } from '../../../src/client/errors.ts';
@@ -25,7 +25,7 @@ const spec = (rules: Rule[], description?: string) => ({ description, rules }) a
 
 interface Told {
   replayed?: boolean;
-  /** Whether the policy changes between the two reads of it. */
+  /** Whether the policy changes between the reads of the policy and its rules. */
   changes?: boolean;
   missing?: 'policy' | 'rules';
 }
@@ -88,15 +88,15 @@ describe('a policy', () => {
     expect(await observed(policyWith([one, two]))).toMatchObject({ id: ID, etag: '"1"', rules: [one, two] });
   });
 
-  test.each(['policy', 'rules'] as const)('is gone if there is no %s any more', async (missing) => {
+  test.each(['policy', 'rules'] as const)('is gone if the API does not find the %s', async (missing) => {
     expect(await policyWith([one], { missing }).external.observe(ID)).toBeUndefined();
   });
 
-  test('that changes while it is read is read again later', async () => {
+  test('that changes while it is read is stale', async () => {
     await expect(policyWith([one], { changes: true }).external.observe(ID)).rejects.toThrow(StaleObject);
   });
 
-  test('is listed with its rules, among those that are asked for', async () => {
+  test('is listed with its rules, which are kept only for the requested ids', async () => {
     const { external } = policyWith([one, two]);
     const all = await Array.fromAsync(external.all());
     expect(all.map(({ id, rules }) => [id, rules.map(({ cidr }) => cidr)])).toEqual([
@@ -114,11 +114,11 @@ describe('a policy', () => {
 describe('rules', () => {
   test.each([
     ['are the same in another order', [two, one], []],
-    ['differ by one more', [one, two, rule('203.0.113.0/24')], ['rules']],
-    ['differ by one less', [one], ['rules']],
-    ['differ by their blocks', [one, rule('203.0.113.0/24')], ['rules']],
-    ['differ by what they do', [one, { ...two, action: 'deny' as const }], ['rules']],
-    ['differ by what they say', [one, { ...two, description: 'office' }], ['rules']],
+    ['differ by an additional rule', [one, two, rule('203.0.113.0/24')], ['rules']],
+    ['differ by a missing rule', [one], ['rules']],
+    ['differ in a CIDR block', [one, rule('203.0.113.0/24')], ['rules']],
+    ['differ in an action', [one, { ...two, action: 'deny' as const }], ['rules']],
+    ['differ in a description', [one, { ...two, description: 'office' }], ['rules']],
   ])('%s', async (_, desired, changes) => {
     const given = policyWith([one, two]);
     expect(given.external.changes(spec(desired), await observed(given))).toEqual(changes);
@@ -134,7 +134,7 @@ describe('rules', () => {
     expect(without.sent).toEqual([]);
   });
 
-  test('are replaced at the revision that the other changes have made', async () => {
+  test('are replaced at the revision that the update of the policy made', async () => {
     const given = policyWith([one]);
     const updated = await given.external.update(await observed(given), spec([one, two], 'office'));
     expect(given.sent).toEqual([

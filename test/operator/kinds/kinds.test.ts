@@ -1,4 +1,4 @@
-/** What kinds have besides the fields of their families. */
+/** What the kinds add to the fields of their families. */
 import { describe, expect, test } from 'vitest';
 import { apiKeyKind } from '../../../src/operator/kinds/api-key.ts';
 import { botUserKind } from '../../../src/operator/kinds/bot-user.ts';
@@ -16,11 +16,11 @@ const remote = (shown: object = {}, id = 'x_1') => ({ id, uri: '', ...shown });
 const TIME = '2026-11-21T10:00:00.000Z';
 const LATER = '2027-11-21T10:00:00.000Z';
 
-test('nothing but API keys hands out the rights of a user', () => {
+test('only API keys hand out the rights of a user', () => {
   expect(kinds.filter(({ handsOutUserRights }) => handsOutUserRights)).toEqual([apiKeyKind]);
 });
 
-test('what is shown only once may be lost, and a certificate never is', () => {
+test('tokens and signing secrets are shown only once, a host certificate every time', () => {
   const oneTime = [tunnelCredentialKind, apiKeyKind, eventDestinationKind, sshHostCertificateKind].map(
     ({ delivery }) => delivery?.handout.isOneTime,
   );
@@ -30,13 +30,13 @@ test('what is shown only once may be lost, and a certificate never is', () => {
 describe.each([
   [tunnelCredentialKind, 'credentials'],
   [apiKeyKind, 'apiKeys'],
-] as const)('what has a token: %#', (kind, family) => {
+] as const)('a kind with a token: %#', (kind, family) => {
   const credential = remote({ created_at: TIME, owner_id: 'usr_1', expires_at: null });
   const managed = { managementPolicy: 'Manage', secret: { key: 'token' }, rotation: { interval: '1h' } };
   const described = (spec: object, externalId = credential.id) =>
     kind.describe(spec as never, credential as never, object({ name: 'agent' }, { externalId }));
 
-  test('says where it is, when the next one comes, and whose it is', () => {
+  test('shows its Secret, its times of issue and rotation, and its owner', () => {
     expect(described(managed)).toMatchObject({
       secretName: 'agent',
       issuedAt: TIME,
@@ -46,13 +46,13 @@ describe.each([
   });
 
   test.each([
-    ['it is only observed', { ...managed, managementPolicy: 'Observe' }, credential.id],
-    ['it is not the one of the object', managed, 'x_2'],
-  ])('has no Secret while %s', (_, spec, externalId) => {
+    ['the resource is only observed', { ...managed, managementPolicy: 'Observe' }, credential.id],
+    ['the object has another resource', managed, 'x_2'],
+  ])('shows no Secret if %s', (_, spec, externalId) => {
     expect(described(spec, externalId)).toMatchObject({ secretName: undefined, rotatesAt: undefined, issuedAt: TIME });
   });
 
-  test('is made for the bot that it refers to', async () => {
+  test('creates its resource for the bot in ownerRef', async () => {
     const sent: object[] = [];
     const create = async (body: object) => {
       sent.push(body);
@@ -73,10 +73,10 @@ describe('a host certificate', () => {
     );
 
   test.each([
-    ['a while before its end', { renewBefore: '24h' }, certificate.id, '2027-11-20T10:00:00.000Z'],
-    ['never if the spec says when it ends', { validUntil: LATER }, certificate.id, undefined],
-    ['never if it is not the one of the object', {}, 'x_2', undefined],
-  ])('is issued anew %s', (_, spec, externalId, renewsAt) => {
+    ['as long before its end as renewBefore says', { renewBefore: '24h' }, certificate.id, '2027-11-20T10:00:00.000Z'],
+    ['never if the spec sets its end', { validUntil: LATER }, certificate.id, undefined],
+    ['never if the object has another certificate', {}, 'x_2', undefined],
+  ])('is reissued %s', (_, spec, externalId, renewsAt) => {
     expect(described(spec, externalId)).toMatchObject({ validUntil: LATER, renewsAt });
   });
 });
@@ -84,7 +84,7 @@ describe('a host certificate', () => {
 describe('a route', () => {
   const spec = { match: '/', backendRef: 'bkdtg_1' };
 
-  test('begins to serve with a backend', () => {
+  test('serves once it has a backend', () => {
     const unserved = (declared: object, shown?: object) =>
       httpsEdgeRouteKind.unserved?.(declared as never, shown && (remote(shown) as never));
     expect(unserved(spec)).toEqual(['backendRef']);
@@ -94,21 +94,21 @@ describe('a route', () => {
   });
 });
 
-test('modules have the route that they are of for their resource, and are those that the spec has', () => {
+test('HTTPSEdgeRouteModules attach to the route in routeRef and declare the modules in the spec', () => {
   const { owner } = httpsEdgeRouteModulesKind;
   const spec = { routeRef: 'edghts_1/edghtsrt_1', oidc: { issuer: 'https://accounts.example.com' } } as never;
   const of = [owner?.kind, owner?.givenIn(spec), owner?.modulesIn(spec)];
   expect(of).toEqual(['HTTPSEdgeRoute', 'edghts_1/edghtsrt_1', ['oidc']]);
 });
 
-test('a reserved domain has its records in a DNSEndpoint if it is asked to', () => {
+test('a reserved domain publishes its DNS records only if dns.publish is true', () => {
   const domain = remote({ domain: 'app.example.net', cname_target: 'x', acme_challenge_cname_target: null }) as never;
   const recordsFor = (spec: object) => reservedDomainKind.dnsRecords?.(spec as never, domain);
   expect(recordsFor({ dns: { publish: true } })).toEqual([{ name: 'app.example.net', type: 'CNAME', target: 'x' }]);
   expect([recordsFor({ dns: { publish: false } }), recordsFor({})]).toEqual([undefined, undefined]);
 });
 
-test('what only the service sets is in the status, unless it is null', () => {
+test('the status shows fields that only the service sets, unless they are null', () => {
   const shown = remote({ subject_common_name: null, not_after: TIME }) as never;
   const described = tlsCertificateKind.describe({} as never, shown, object());
   expect(described).toMatchObject({ subjectCommonName: undefined, notAfter: TIME });

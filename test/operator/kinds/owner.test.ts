@@ -22,12 +22,12 @@ describe('an object', () => {
   test.each<[{ ownerRef?: string; ownerId?: string }, object]>([
     [{ ownerRef: BOT }, { ownerId: BOT }],
     [{ ownerId: USER }, { ownerId: USER }],
-  ])('with %j has for the API %j', (spec, expanded) => {
+  ])('with %j is sent to the API with %j', (spec, expanded) => {
     expect(owned('key').expand({ ...spec })).toEqual(expanded);
   });
 });
 
-test('a bot that owns something is not exchanged for another', () => {
+test('the reference to an owning bot is immutable', () => {
   const { ownerRef } = owned('key').spec;
   expect(ownerRef.parse({ name: 'ci' })).toMatchObject({ kind: 'BotUser', name: 'ci', isImmutable: true });
 });

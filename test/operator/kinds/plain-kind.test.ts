@@ -36,17 +36,17 @@ const calls = (): FamilyCalls<{ id: string; uri: string }> => {
 };
 const options = { kind: 'Policy', shortNames: ['po'], calls };
 
-describe('a plain kind is refused by name when its family', () => {
+describe('a plain kind', () => {
   test.each([
     ['has a secret', family({ key_pem: writeOnly(z.string()) }), 'the field key_pem is a secret'],
     ['hands out a token', family({ token: derived(z.string().nullable(), 'none') }), 'token is shown only once'],
-  ])('%s', (_, given, problem) => {
+  ])('is rejected, with the name of the field, if its family %s', (_, given, problem) => {
     expect(() => plainKind<Fields, { id: string; uri: string }>(given, options)).toThrow(
       new RegExp(`^Policy cannot be a plain kind of the family thing: .*${problem}`),
     );
   });
 
-  test('unless the kind omits or declares the field, or takes it from a source', () => {
+  test('may omit a secret, declare it, or take it from a source', () => {
     const given = family({ key_pem: writeOnly(z.string()) });
     expect(() => plainKind(given, { ...options, sources: ['key_pem'] })).not.toThrow();
     expect(() => plainKind(given, { ...options, omit: ['key_pem'] })).not.toThrow();
@@ -54,7 +54,7 @@ describe('a plain kind is refused by name when its family', () => {
   });
 });
 
-describe('a field of another form', () => {
+describe('a field with another form in the API', () => {
   const given = family({
     bot_id: optionalReference([botUser], 'bot', 'A bot.'),
     bot_ids: references([botUser], 'bots', 'Bots.', { max: 7 }),
@@ -78,7 +78,7 @@ describe('a field of another form', () => {
     pem: 'text',
   };
 
-  test('is sent as the API has it, with the keys of maps as they are', () => {
+  test('is sent in the form of the API, with the keys of maps unchanged', () => {
     expect(bodyOf(fields, resolved)).toEqual({
       bot_id: 'bot_1',
       bot_ids: ['bot_1', 'bot_2'],
@@ -91,17 +91,17 @@ describe('a field of another form', () => {
   test.each([
     ['nothing', resolved, shown, []],
     ['a reference', { ...resolved, botRef: 'bot_2' }, shown, ['botRef']],
-    ['a reference that was taken out', { ...resolved, botRef: undefined }, shown, ['botRef']],
+    ['a removed reference', { ...resolved, botRef: undefined }, shown, ['botRef']],
     ['the order of references', { ...resolved, botRefs: ['bot_2', 'bot_1'] }, shown, ['botRefs']],
     ['a member', { ...resolved, target: { hostName: 'other' } }, shown, ['target']],
-    ['nothing that a digest tells', { ...resolved, pem: digested('text') }, shown, []],
-    ['what a digest tells', { ...resolved, pem: digested('other') }, shown, ['pem']],
+    ['nothing if the digest matches', { ...resolved, pem: digested('text') }, shown, []],
+    ['a text with another digest', { ...resolved, pem: digested('other') }, shown, ['pem']],
   ])('differs in %s', (_, desired, observed, members) => {
     expect(differing(fields, desired, observed)).toEqual(members);
   });
 });
 
-test('what cannot be changed is named as the spec has it', () => {
+test('immutable fields are named as in the spec', () => {
   const external = tlsCertificateKind.external(createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'k' }));
   const spec = {
     secretRef: { 'tls.crt': 'new', 'tls.key': 'key' },

@@ -54,31 +54,31 @@ const status = (renews_at: string | null, provisioning_job: ReturnType<typeof jo
 });
 
 test.each([
-  ['nothing asked for', {}, NO_CERTIFICATE, UNCHECKED],
-  ['a certificate given', { certificate: CERTIFICATE }, IN_USE, UNCHECKED],
+  ['no certificate requested', {}, NO_CERTIFICATE, UNCHECKED],
+  ['a certificate of its own', { certificate: CERTIFICATE }, IN_USE, UNCHECKED],
   [
-    'below a service domain',
+    'a name below a service domain',
     { cname_target: null },
     NO_CERTIFICATE,
     'NotNeeded: The domain is below a domain of the service',
   ],
-  ['one to be issued', status(null, null), 'Pending: waiting to be started', UNCHECKED],
-  ['one being issued', status(null, job(null, 'asks the authority')), 'Pending: asks the authority', UNCHECKED],
-  ['records missing', status(null, job('DNS_ERROR', 'no CNAME')), 'DNSError: no CNAME', 'DNSError: no CNAME'],
+  ['an issuance to be started', status(null, null), 'Pending: waiting to be started', UNCHECKED],
+  ['a running issuance', status(null, job(null, 'asks the authority')), 'Pending: asks the authority', UNCHECKED],
+  ['missing DNS records', status(null, job('DNS_ERROR', 'no CNAME')), 'DNSError: no CNAME', 'DNSError: no CNAME'],
   [
-    'an authority in trouble',
+    'a failing authority',
     status(null, job('INTERNAL_ERROR', 'the authority is away')),
     'InternalError: the authority is away',
     UNCHECKED,
   ],
   [
-    'one issued',
+    'an issued certificate',
     { certificate: CERTIFICATE, ...status(TIME, null) },
     IN_USE,
     'Checked: The service has found the records',
   ],
   [
-    'one issued whose renewal fails',
+    'an issued certificate whose renewal fails',
     { certificate: CERTIFICATE, ...status(TIME, job('DNS_ERROR', 'no CNAME any more')) },
     'Issued: In use; renewal: no CNAME any more',
     'DNSError: no CNAME any more',
@@ -99,7 +99,7 @@ test.each([
   ['tries again in five minutes', { retries_at: later(DAY + 5 * MINUTE).toISOString() }, 5 * MINUTE],
   ['tries again tomorrow', { retries_at: later(2 * DAY).toISOString() }, 10 * MINUTE],
   ['is trying again', { started_at: TIME, retries_at: later(DAY - 1).toISOString() }, 10_000],
-])('a job that %s is looked at by its own times', (_, times, expected) => {
+])('a domain is observed again by the times of its job, which %s', (_, times, expected) => {
   const given = domain(status(null, { ...job(null), ...times }));
   const at = reservedDomainKind.refreshAt?.(given, later(DAY));
   expect(at && at.getTime() - later(DAY).getTime()).toBe(expected);
@@ -110,16 +110,16 @@ describe('the certificate of a domain', () => {
   const base = { domain: 'app.example.net', deletionPolicy: 'Delete', managementPolicy: 'Manage' };
   const automatic = { ...base, certificateManagementPolicy: { authority: 'letsencrypt' } };
   test.each([
-    ['is its own business while it has a policy', automatic, { certificate_management_policy: POLICY }, []],
-    ['is another if one is named', { ...base, certificateRef: 'cert_2' }, {}, ['certificateRef']],
-    ['goes if none is named', base, {}, ['certificateRef']],
+    ['is left to the service under a policy', automatic, { certificate_management_policy: POLICY }, []],
+    ['changes if the spec refers to another', { ...base, certificateRef: 'cert_2' }, {}, ['certificateRef']],
+    ['is removed if the spec refers to none', base, {}, ['certificateRef']],
     [
-      'goes with a policy that is not declared',
+      'is removed with a policy that is not declared',
       base,
       { certificate_management_policy: POLICY },
       ['certificateRef', 'certificateManagementPolicy'],
     ],
-    ['makes way for a policy', automatic, {}, ['certificateRef', 'certificateManagementPolicy']],
+    ['gives way to a declared policy', automatic, {}, ['certificateRef', 'certificateManagementPolicy']],
   ])('%s', (_, spec, given, changes) => {
     expect(external.changes(spec as never, domain({ certificate: CERTIFICATE, ...given }))).toEqual(changes);
   });

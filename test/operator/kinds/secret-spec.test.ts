@@ -8,7 +8,7 @@ const message = 'must be a duration of at most 10 years (87600h), such as 720h, 
 
 describe('a duration', () => {
   test.each(['1d', '30 days', '1h 30m', '', '-1h', '87601h', '1.2345h'])(
-    'is not %j, and the field is named',
+    'cannot be %j; the error names the field',
     (text) => {
       const [rotating, renewed] = [{ rotation: { interval: text, overlap: text } }, { renewBefore: text }];
       expect(() => readSpec(tunnelCredentialKind.spec, object({ spec: rotating }))).toThrow(
@@ -20,7 +20,7 @@ describe('a duration', () => {
     },
   );
 
-  test.each(['90s', '1h30m', '1.5h', '250ms', '0s', '87600h'])('is %s', (text) => {
+  test.each(['90s', '1h30m', '1.5h', '250ms', '0s', '87600h'])('can be %s', (text) => {
     const spec = { rotation: { interval: text } };
     expect(readSpec(tunnelCredentialKind.spec, object({ spec }))).toMatchObject(spec);
   });

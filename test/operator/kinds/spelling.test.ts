@@ -15,7 +15,7 @@ const inApi = { first_name: 'a', home_address: { zip_code: '1' }, labels_by_name
 describe('a value of a spec', () => {
   test.each<[string, z.ZodType, unknown, unknown]>([
     ['has its members in snake_case, but not the keys of its maps', nested, inSpec, inApi],
-    ['has none that is undefined', nested, { firstName: undefined, homeAddress: null }, { home_address: null }],
+    ['drops undefined members', nested, { firstName: undefined, homeAddress: null }, { home_address: null }],
     ['keeps members that the schema does not know', nested, { otherName: 'a' }, { otherName: 'a' }],
     ['may be null', nested.nullable(), null, null],
     ['stays a list', nested, [{ firstName: 'a' }], [{ firstName: 'a' }]],
@@ -29,8 +29,8 @@ describe('a value of a spec', () => {
 describe('a value of a response', () => {
   test.each<[string, z.ZodType, unknown, unknown]>([
     ['has its members in camelCase, but not the keys of its maps', nested, inApi, inSpec],
-    ['has nothing in the place of null', nested, { home_address: { zip_code: null } }, { homeAddress: {} }],
-    ['is nothing itself if it is null', nested.nullable(), null, undefined],
+    ['drops null members', nested, { home_address: { zip_code: null } }, { homeAddress: {} }],
+    ['is undefined if it is null', nested.nullable(), null, undefined],
     ['keeps members that the schema does not know', nested, { other_name: { a_b: 1 } }, { otherName: { a_b: 1 } }],
     ['stays a text', nested, 'first_name', 'first_name'],
   ])('%s', (_, view, value, expected) => {
@@ -39,7 +39,7 @@ describe('a value of a response', () => {
 });
 
 describe('the schema of a spec', () => {
-  test('has what may be null as what may be left out', () => {
+  test('makes nullable members optional', () => {
     const schema = withCamelCase(z.object({ zip_code: z.string().nullable(), street_name: z.string() }));
     expect(schema.parse({ streetName: 'a' })).toEqual({ streetName: 'a' });
     expect(schema.safeParse({ zipCode: '1' }).success).toBe(false);
@@ -49,12 +49,12 @@ describe('the schema of a spec', () => {
   test.each([
     ['alone', z.object({ zip_code: z.string() }), { zipCode: '1' }],
     ['beside another', z.object({ city: z.string(), zip_code: z.string() }), { city: 'a', zipCode: '1' }],
-  ])('changes the name of a member that is further down, %s', (_, target, inSpec) => {
+  ])('renames a nested member, %s', (_, target, inSpec) => {
     const schema = withCamelCase(z.object({ note: z.string(), target }));
     expect(schema.parse({ note: 'a', target: inSpec })).toEqual({ note: 'a', target: inSpec });
   });
 
-  test('takes another for a member at any depth', () => {
+  test('takes another schema for a member at any depth', () => {
     const given = z.object({ target: z.object({ secret: z.string() }) });
     const schema = withCamelCase(given, (name) => (name === 'secret' ? z.int() : undefined));
     expect(schema.parse({ target: { secret: 1 } })).toEqual({ target: { secret: 1 } });

@@ -1,6 +1,6 @@
 /**
- * An HTTP server that answers as a test says: like an API server, like one in trouble, or like a proxy before it. Only
- * for test files; what is made here ends with the test.
+ * An HTTP server that gives the answers of a test: as an API server, as one that fails, or as a proxy in front of it.
+ * Only for test files; servers and clients are closed when the test ends.
  */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,7 +24,7 @@ export type Answer = (response: ServerResponse, asked: Asked) => unknown;
 
 export interface Answering {
   readonly url: string;
-  /** Everything that was asked so far. */
+  /** All requests so far. */
   readonly asked: Asked[];
   /** A client of this server. */
   connect(options?: Partial<KubeTransportOptions> & { readonly config?: KubeConfig }): KubeApi;
@@ -39,7 +39,7 @@ export async function answering(...answers: Answer[]): Promise<Answering> {
     asked.push(one);
     answers[Math.min(asked.length, answers.length) - 1]?.(response, one);
   });
-  // None ends by itself.
+  // The server closes no idle connection by itself.
   server.keepAliveTimeout = 3_600_000;
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -77,7 +77,7 @@ export function refusal(code: number, reason = 'Any', more: object = {}): Answer
 export const apiError = (error_code: string, status_code: number): Answer =>
   json({ error_code, status_code, msg: 'no', details: {} }, status_code);
 
-/** Says the parts, and then nothing more. */
+/** Sends the parts, then nothing more. */
 export function hanging(...parts: string[]): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
@@ -85,7 +85,7 @@ export function hanging(...parts: string[]): Answer {
   };
 }
 
-/** Says the parts, and then cuts the connection. */
+/** Sends the parts, then cuts the connection. */
 export function cut(...parts: string[]): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();

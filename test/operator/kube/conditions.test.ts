@@ -18,9 +18,9 @@ const finding = { status: 'True', reason: 'Available', message: 'fine' } as cons
 
 describe('mergeConditions', () => {
   test.each([
-    ['adds a new one with the time', [], { Ready: finding }, [ready({ lastTransitionTime: NOW_TEXT })]],
+    ['adds a new condition with the time', [], { Ready: finding }, [ready({ lastTransitionTime: NOW_TEXT })]],
     [
-      'stamps the generation alone when nothing changed',
+      'updates only the generation when nothing else changed',
       [ready({ observedGeneration: 0 })],
       { Ready: finding },
       [ready()],
@@ -38,13 +38,13 @@ describe('mergeConditions', () => {
       [ready({ status: 'False', lastTransitionTime: NOW_TEXT })],
     ],
     [
-      'leaves those of others alone, in their order',
+      'leaves other conditions alone, and in their order',
       [ready({ type: 'Theirs' }), ready()],
       { Synced: finding },
       [ready({ type: 'Theirs' }), ready(), ready({ type: 'Synced', lastTransitionTime: NOW_TEXT })],
     ],
     [
-      'removes one of which nothing can be said',
+      'removes a condition whose finding is undefined',
       [ready(), ready({ type: 'Other' })],
       { Ready: undefined },
       [ready({ type: 'Other' })],
@@ -53,7 +53,7 @@ describe('mergeConditions', () => {
     expect(mergeConditions(current, findings, 1, NOW)).toEqual(expected);
   });
 
-  test('clips a message to what the API server accepts', () => {
+  test('clips a message to the length that the API server accepts', () => {
     const [merged] = mergeConditions([], { Ready: { ...finding, message: 'x'.repeat(40_000) } }, 1, NOW);
     expect(merged?.message).toHaveLength(32_768);
     expect(merged?.message.endsWith('…')).toBe(true);
@@ -64,21 +64,21 @@ describe('mergeConditions', () => {
 
 test.each([
   ['equal', { a: 1, b: [ready()] }, { b: [ready()], a: 1 }, true],
-  ['equal but for undefined members', { a: 1, b: undefined }, { a: 1 }, true],
-  ['different, one being missing', undefined, { a: 1 }, false],
+  ['equal except for undefined members', { a: 1, b: undefined }, { a: 1 }, true],
+  ['different because one is missing', undefined, { a: 1 }, false],
   ['different in a value', { a: 1 }, { a: 2 }, false],
   ['different in the order of a list', { a: [1, 2] }, { a: [2, 1] }, false],
-])('two statuses that are %s', (_, a, b, same) => {
+])('sameStatus compares two statuses that are %s', (_, a, b, same) => {
   expect(sameStatus(a, b)).toBe(same);
 });
 
 test.each([
-  ['a member', { a: 1, b: 2 }, { a: 1 }, { a: 1, b: null }],
-  ['an undefined one', { a: 1 }, { a: undefined }, { a: null }],
-  ['one inside another', { a: { c: 1, d: 2 } }, { a: { c: 3 } }, { a: { c: 3, d: null } }],
-  ['all of them', { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
-  ['none', {}, { a: { b: 1 } }, { a: { b: 1 } }],
-  ['what was a list, and what is one', { a: [1], b: { c: 1 } }, { a: { c: 1 }, b: [1] }, { a: { c: 1 }, b: [1] }],
-])('a merge patch removes %s', (_, current, wanted, expected) => {
+  ['removes a member', { a: 1, b: 2 }, { a: 1 }, { a: 1, b: null }],
+  ['removes an undefined member', { a: 1 }, { a: undefined }, { a: null }],
+  ['removes a nested member', { a: { c: 1, d: 2 } }, { a: { c: 3 } }, { a: { c: 3, d: null } }],
+  ['removes all members of a member', { a: { b: 1 } }, { a: {} }, { a: { b: null } }],
+  ['only adds members', {}, { a: { b: 1 } }, { a: { b: 1 } }],
+  ['turns a list into members, and back', { a: [1], b: { c: 1 } }, { a: { c: 1 }, b: [1] }, { a: { c: 1 }, b: [1] }],
+])('a merge patch %s', (_, current, wanted, expected) => {
   expect(mergePatch(current, wanted)).toEqual(expected);
 });

@@ -39,7 +39,7 @@ describe('an Event', () => {
   const name = `a.${START.getTime().toString(16)}`;
   const EVENTS = '/api/v1/namespaces/ns/events';
 
-  test('is sent, and counted when it is repeated within ten minutes', async () => {
+  test('is created once, and its count is raised when it is repeated within ten minutes', async () => {
     const { recorder, asked, dropped } = await setUp();
     recorder.record(object(), created);
     recorder.record(object(), refused);
@@ -59,7 +59,7 @@ describe('an Event', () => {
     expect([await dropped('rate'), await dropped('failed')]).toEqual([0, 0]);
   });
 
-  test('that is gone is made anew', async () => {
+  test('that was deleted is created again', async () => {
     const { recorder, asked, dropped } = await setUp(json(object()), refusal(404));
     for (let times = 0; times < 3; times++) recorder.record(object(), created);
     await recorder.flush();
@@ -73,8 +73,8 @@ describe('an Event', () => {
   });
 });
 
-describe('what cannot be sent', () => {
-  test('for want of a permission is one warning, and another one after a success', async () => {
+describe('the event recorder', () => {
+  test('warns once about a missing permission, and again after a success', async () => {
     const forbidden = refusal(403);
     const { recorder, log, dropped } = await setUp(
       forbidden,
@@ -92,7 +92,7 @@ describe('what cannot be sent', () => {
     expect(await dropped('failed')).toBe(5);
   });
 
-  test('is what comes while too many wait for an API server that does not answer', async () => {
+  test('drops Events while too many wait for an API server that does not answer', async () => {
     const gate = Promise.withResolvers<void>();
     const { recorder, asked, dropped } = await setUp((...given) => gate.promise.then(() => json(object())(...given)));
     for (let second = 0; second < 60; second++) {
@@ -105,7 +105,7 @@ describe('what cannot be sent', () => {
     expect(asked().length).toBe(200);
   });
 
-  test('is what comes too fast: warnings and others each have a rate of their own', async () => {
+  test('drops Events above a rate, separately for warnings and others', async () => {
     const { recorder, asked, dropped } = await setUp();
     const record = (times: number, event: KubeEvent) => {
       for (let time = 0; time < times; time++) recorder.record(object(), event);

@@ -8,7 +8,7 @@ const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 const POLICIES: ResourceType = { group: 'tunnel-operator.dev', version: 'v1alpha1', plural: 'ippolicies' };
 const OF_POLICIES = '/apis/tunnel-operator.dev/v1alpha1/namespaces/ns/ippolicies';
 
-/** An object, and a list of none. */
+/** Serves as an object and as an empty list. */
 const ANSWER = { ...object(), items: [] };
 const some = { some: 'body' };
 
@@ -18,7 +18,7 @@ const watch = (api: KubeApi, signal = never, more: object = {}) =>
 const TRIED = 'dryRun=All&fieldValidation=Strict';
 const line = (type: string, of: object) => `${JSON.stringify({ type, object: of })}\n`;
 
-describe('what is asked', () => {
+describe('the request', () => {
   const merge = 'application/merge-patch+json';
   const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'u' } };
   test.each<[string, (api: KubeApi) => Promise<unknown>, object?, string?]>([
@@ -43,7 +43,7 @@ describe('what is asked', () => {
     [`PATCH ${OF_POLICIES}/a/status`, (api) => api.patch(POLICIES, 'a', some, 'ns', 'status'), some, merge],
     [`DELETE ${OF_POLICIES}/a`, (api) => api.delete(POLICIES, 'a', 'ns')],
     [`DELETE ${OF_POLICIES}/a`, (api) => api.delete(POLICIES, 'a', 'ns', { uid: 'u' }), options],
-  ])('%s', async (expected, call, body, type = body && 'application/json') => {
+  ])('is %s', async (expected, call, body, type = body && 'application/json') => {
     const server = await answering(json(ANSWER));
     await call(server.connect());
     const [asked] = server.asked;
@@ -56,7 +56,7 @@ describe('what is asked', () => {
   test.each([
     ['', {}],
     ['&labelSelector=a%3Db', { labelSelector: 'a=b' }],
-  ])('a watch%s', async (selector, more) => {
+  ])('of a watch has its version and selector: "%s"', async (selector, more) => {
     const server = await answering((response) => response.end());
     expect(await Array.fromAsync(watch(server.connect(), never, { namespace: 'ns', ...more }))).toEqual([]);
     const query = `watch=true&allowWatchBookmarks=true&resourceVersion=7&timeoutSeconds=240${selector}`;
@@ -71,14 +71,14 @@ describe('what is asked', () => {
       (response) => response.end(),
       (api) => Array.fromAsync(watch(api, never, { metadataOnly: true })),
     ],
-  ])('a %s of metadata only asks for %s', async (_, kind, answer, call) => {
+  ])('of a %s of metadata asks for %s', async (_, kind, answer, call) => {
     const server = await answering(answer);
     await call(server.connect());
     expect(server.asked[0]?.headers.accept).toBe(`application/json;as=${kind};g=meta.k8s.io;v=v1`);
   });
 });
 
-describe('what is answered', () => {
+describe('the result', () => {
   test.each<[string, (api: KubeApi) => Promise<unknown>, unknown]>([
     ['a get', (api) => api.get(EVENTS, 'a'), ANSWER],
     ['a find', (api) => api.find(EVENTS, 'a'), ANSWER],
@@ -87,7 +87,7 @@ describe('what is answered', () => {
     ['a patch', (api) => api.patch(EVENTS, 'a', some), ANSWER],
     ['a try', (api) => api.tryCreate(EVENTS, some), ANSWER],
     ['a deletion', (api) => api.delete(EVENTS, 'a'), undefined],
-  ])('%s, or the refusal of it', async (_, call, expected) => {
+  ])('of %s is the answer, or a KubeError if it is refused', async (_, call, expected) => {
     const server = await answering(json(ANSWER, 201), refusal(422));
     const api = server.connect();
     expect(await call(api)).toEqual(expected);
@@ -95,7 +95,7 @@ describe('what is answered', () => {
   });
 });
 
-describe('what is not from a Kubernetes API is described, and never quoted: it may hold a Secret', () => {
+describe('an error message', () => {
   const SECRET = 'c2VjcmV0LXRva2Vu';
   const get = (api: KubeApi) => api.get(EVENTS, 'x');
 
@@ -109,14 +109,14 @@ describe('what is not from a Kubernetes API is described, and never quoted: it m
       (api) => Array.fromAsync(watch(api)),
       'a watch event of 19 bytes was incomplete',
     ],
-  ])('%s', async (_, status, call, said) => {
+  ])('describes %s without quoting it, since it may hold a Secret', async (_, status, call, said) => {
     const page: Answer = (response) => response.writeHead(status, { 'content-type': 'text/html' }).end(`<p>${SECRET}`);
     const error = await call((await answering(page)).connect()).catch((thrown: unknown) => thrown);
     expect(String(error)).toContain(said);
     expect(inspect(error, { depth: 9 })).not.toContain(SECRET);
   });
 
-  test('what a credential program prints', async () => {
+  test('does not quote what a credential program prints', async () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'echo', args: [SECRET] };
     const server = await answering(json(ANSWER));
     const error = await get(server.connect({ config: configFor(server.url, { exec }) })).catch((thrown) => thrown);
@@ -128,7 +128,7 @@ describe('what is not from a Kubernetes API is described, and never quoted: it m
 describe('a watch', () => {
   const added = line('ADDED', object());
 
-  test('tells the events until the server ends it', async () => {
+  test('yields the events until the server ends it', async () => {
     const server = await answering((response) => response.end(added + line('DELETED', object({ version: 2 }))));
     expect(await Array.fromAsync(watch(server.connect()))).toEqual([
       { type: 'ADDED', object: object() },
@@ -138,21 +138,21 @@ describe('a watch', () => {
 
   test.each<[string, Answer, object]>([
     ['is refused', refusal(410, 'Expired'), { name: 'KubeError', code: 410, message: 'said 410' }],
-    ['is answered with another success', json({}, 201), { name: 'KubeError', code: 201 }],
-    ['ends with an error', hanging(line('ERROR', { code: 410 })), { name: 'KubeError', code: 410 }],
-    ['is no watch', hanging('<html>\n'), { name: 'KubeUnreachableError', message: /^a watch event of 6 bytes/ }],
+    ['is answered with a success other than 200', json({}, 201), { name: 'KubeError', code: 201 }],
+    ['ends with an ERROR event', hanging(line('ERROR', { code: 410 })), { name: 'KubeError', code: 410 }],
+    ['has a line of HTML', hanging('<html>\n'), { name: 'KubeUnreachableError', message: /^a watch event of 6 bytes/ }],
     [
-      'is cut',
+      'is cut off',
       cut(added),
       { name: 'KubeUnreachableError', message: 'the watch of ippolicies broke off', cause: expect.any(Error) },
     ],
-  ])('%s', async (_, answer, { message = /./, ...expected }: { message?: string | RegExp }) => {
+  ])('that %s fails', async (_, answer, { message = /./, ...expected }: { message?: string | RegExp }) => {
     const server = await answering(answer);
     const failure = Array.fromAsync(watch(server.connect()));
     await expect(failure).rejects.toMatchObject({ ...expected, message: expect.stringMatching(message) });
   });
 
-  test('ends as soon as it is told to, by the reason for which it was told', async () => {
+  test('ends as soon as it is aborted, with the reason for the abort', async () => {
     const server = await answering(hanging(added));
     const stop = new AbortController();
     const events = watch(server.connect(), stop.signal);

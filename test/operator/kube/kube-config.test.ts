@@ -21,16 +21,16 @@ describe('a kubeconfig', () => {
   test.each([
     ['its token', { token: 'one' }, 'Bearer one'],
     ['its name and password', { username: 'a', password: 'b' }, 'Basic YTpi'],
-    ['nothing, if it has none', {}, undefined],
-    ['the token in its file, if it has both', { tokenFile: 'token', token: 'old' }, 'Bearer new'],
+    ['nothing, if it has no credentials', {}, undefined],
+    ['the token from its file, if it has both', { tokenFile: 'token', token: 'old' }, 'Bearer new'],
   ])('authenticates with %s', async (_, user, expected) => {
-    // As people write files: with a line break at the end.
+    // With a line break at the end, as editors write files.
     await writeFile(join(folder, 'token'), 'new\n');
     expect(await authorizationOf(await configOf(folder, user))).toBe(expected);
   });
 });
 
-test('the service account of a Pod authenticates with the token that is in its file now', async () => {
+test('the service account of a Pod authenticates with the current token in its file', async () => {
   vi.stubEnv('KUBERNETES_SERVICE_HOST', '127.0.0.1');
   vi.stubEnv('KUBERNETES_SERVICE_PORT', '1');
   const account = join(folder, 'var/run/secrets/kubernetes.io/serviceaccount');
@@ -44,7 +44,7 @@ test('the service account of a Pod authenticates with the token that is in its f
   }
 });
 
-test('several kubeconfigs are merged when the variable names them, and only then', async () => {
+test('several kubeconfigs are merged only if KUBECONFIG names them', async () => {
   const part = async (name: string, content: object) => {
     const file = join(folder, name);
     await writeFile(file, stringify(content));

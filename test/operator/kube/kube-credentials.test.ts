@@ -40,7 +40,7 @@ describe('credentials', () => {
     expect(dispatcher).toMatchObject({ destroyed: true });
   });
 
-  test('that were refused are read again at once, on other connections, once for all calls', async () => {
+  test('that were refused are read again at once for all calls, and get new connections', async () => {
     const { credentials } = await setUp();
     const first = await credentials.get();
     await put('two');
@@ -56,7 +56,7 @@ describe('credentials', () => {
     expect(second.dispatcher).toMatchObject({ destroyed: true });
   });
 
-  test('that are closed are not renewed, not even if that had begun', async () => {
+  test('that are closed are not renewed, even if a renewal has begun', async () => {
     const { credentials } = await setUp();
     const first = await credentials.get();
     credentials.refused(first);
@@ -67,7 +67,7 @@ describe('credentials', () => {
     expect(first.dispatcher).toMatchObject({ destroyed: true });
   });
 
-  test('that cannot be read now are still used if they were read before', async () => {
+  test('that were read before stay in use while they cannot be read', async () => {
     const { credentials, authorization } = await setUp();
     await put('');
     await expect(authorization()).rejects.toThrow(`the token file ${token} is empty`);
@@ -82,7 +82,7 @@ describe('credentials', () => {
   });
 });
 
-test('what a credential program has returned is kept until it is refused', async () => {
+test('the token of a credential program is kept until it is refused', async () => {
   const answer = join(folder, 'credential.json');
   const apiVersion = 'client.authentication.k8s.io/v1';
   const print = async (text: string) => {

@@ -8,20 +8,20 @@ test.each([
     JSON.stringify({ code: 409, reason: 'AlreadyExists', message: 'it is there' }),
     { code: 409, reason: 'AlreadyExists', message: 'it is there' },
   ],
-  ['a Status that says little', 500, '{}', { code: 500, reason: 'Unknown', message: 'HTTP 500' }],
+  ['an empty Status', 500, '{}', { code: 500, reason: 'Unknown', message: 'HTTP 500' }],
   [
-    'a page of a proxy, without quoting it',
+    'the HTML of a proxy, without quoting it',
     502,
     '<html>',
     { code: 502, reason: 'Unknown', message: 'answered 502 with text/html (6 bytes); is that the Kubernetes API?' },
   ],
-  ['nothing', 503, '', { code: 503, message: 'answered 503 without a body; is that the Kubernetes API?' }],
+  ['no body', 503, '', { code: 503, message: 'answered 503 without a body; is that the Kubernetes API?' }],
 ])('an error is built from %s', (_, httpStatus, body, expected) => {
   const error = kubeErrorFrom(httpStatus, body, { 'retry-after': '7', 'content-type': 'text/html; charset=utf-8' });
   expect(error).toMatchObject({ ...expected, retryAfterMs: 7_000 });
 });
 
-test('a namespace that is being deleted is not a missing permission', () => {
+test('a 403 for a namespace that is being deleted is not a missing permission', () => {
   const forbidden = (causes: object[]) =>
     kubeErrorFrom(403, JSON.stringify({ code: 403, reason: 'Forbidden', details: { causes } }), {});
   const terminating = forbidden([{ reason: 'NamespaceTerminating', message: 'x', field: 'metadata.namespace' }]);

@@ -23,7 +23,7 @@ test('a key is namespace and name, or only the name', () => {
 
 const OWNER = { apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u', controller: true, blockOwnerDeletion: true };
 
-test('an object is read with everything in it', () => {
+test('an object is read with all its members', () => {
   const full = object({
     spec: { a: 1 },
     metadata: { deletionTimestamp: 't', finalizers: ['f'], labels: { a: 'b' }, ownerReferences: [OWNER], more: 1 },
@@ -36,6 +36,6 @@ test.each([
   { finalizers: 'f' },
   { annotations: { a: 1 } },
   { ownerReferences: [{ ...OWNER, uid: 1 }] },
-])('an object with %j is none', (wrong: object) => {
+])('an object with %j is rejected', (wrong: object) => {
   expect(kubeObject.safeParse(object({ metadata: wrong })).success).toBe(false);
 });

@@ -12,7 +12,7 @@ import { answering, configFor, hanging, json, refusal } from './answering.ts';
 
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
-test('a server may be anywhere below its address, as behind Rancher', async () => {
+test('the URL of the server may have a path, as with Rancher', async () => {
   const server = await answering(json(object()));
   for (const path of ['', '/', '/k8s/clusters/c-1', '/k8s/clusters/c-1/']) {
     await server.connect({ config: configFor(server.url + path) }).get(EVENTS, 'a');
@@ -25,7 +25,7 @@ test('a server may be anywhere below its address, as behind Rancher', async () =
   ]);
 });
 
-test('a call that is refused as unauthenticated is made once more, on another connection', async () => {
+test('a call that is answered with 401 is sent once more, on another connection', async () => {
   const server = await answering(refusal(401), json(object()), refusal(401));
   const api = server.connect();
   expect(await api.create(EVENTS, { a: 1 })).toEqual(object());
@@ -35,7 +35,7 @@ test('a call that is refused as unauthenticated is made once more, on another co
   expect(server.asked.length).toBe(4);
 });
 
-test('the two sides know each other by the certificates of the kubeconfig', async () => {
+test('client and server authenticate each other by the certificates in the kubeconfig', async () => {
   const authority = await createAuthority('tests');
   const { certificate: cert, key } = await authority.issueServer('server', [], ['127.0.0.1']);
   const client = await authority.issueClient('client');
@@ -61,8 +61,8 @@ test('the two sides know each other by the certificates of the kubeconfig', asyn
   expect(await api.get(EVENTS, 'a')).toEqual(object());
 });
 
-/** Timers of the client tick every half second. */
-test('a server that says nothing, or stops in the middle, is given up', async () => {
+/** Takes longer than the timeout, because timers of the HTTP client tick every half second. */
+test('a call fails if the server sends nothing, or stops in the middle of the response', async () => {
   const server = await answering(() => {}, hanging('{"metadata":'));
   const api = server.connect({ timeoutMs: 100 });
   const error = await api.get(EVENTS, 'a').catch((thrown: unknown) => thrown);
@@ -74,13 +74,13 @@ test('a server that says nothing, or stops in the middle, is given up', async ()
   await expect(api.get(EVENTS, 'a')).rejects.toThrow('GET /api/v1/events/a: the response broke off');
 });
 
-test('a call ends as soon as it is told to, by the reason for which it was told', async () => {
+test('a call ends as soon as it is aborted, with the reason for the abort', async () => {
   const stop = new AbortController();
   const server = await answering(() => stop.abort(new Error('enough')));
   await expect(server.connect().list(EVENTS, { signal: stop.signal })).rejects.toThrow(/^enough$/);
 });
 
-test('closing ends the calls and watches in progress, also those of connections that are out of use', async () => {
+test('closing ends all calls and watches in progress, even on connections that were replaced', async () => {
   const server = await answering(hanging(), refusal(401), () => {});
   const api = server.connect();
   const { signal } = new AbortController();
@@ -97,7 +97,7 @@ test('closing ends the calls and watches in progress, also those of connections 
   expect(await failed(api.get(EVENTS, 'a'))).toBe('KubeUnreachableError');
 });
 
-test('every attempt is counted, by its outcome, and timed', async () => {
+test('every attempt is timed, and counted by its outcome', async () => {
   const registry = new Registry();
   const server = await answering(json(object()), refusal(401), refusal(404), (response) => response.destroy());
   const { host } = new URL(server.url);

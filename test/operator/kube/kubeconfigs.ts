@@ -7,7 +7,7 @@ import { loadKubeConfig } from '../../../src/operator/kube/kube-config.ts';
 
 export const SERVER = 'https://127.0.0.1:1';
 
-/** One whose only user has these members. */
+/** A kubeconfig whose only user has these members. */
 export async function configOf(folder: string, user: object, cluster: object = {}): Promise<KubeConfig> {
   const file = join(folder, 'kubeconfig');
   const text = stringify({

@@ -1,4 +1,4 @@
-/** Leader election: its life on the Lease of a real API server, and its trouble with one that answers as the test says. */
+/** Leader election on the Lease of a real API server, and its failures on a server that gives the answers of a test. */
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
@@ -14,7 +14,7 @@ import { object } from '../objects.ts';
 import { type Answer, answering, json, refusal } from './answering.ts';
 
 const HOUR = 3_600_000;
-/** How often to look for what comes within milliseconds. */
+/** For conditions that are met within milliseconds. */
 const soon = { intervalMs: 5 };
 const namespace = await createNamespace('lease');
 const config = await kubeconfig();
@@ -53,12 +53,12 @@ async function lease(name: string) {
   };
 }
 
-test('a holder gives up well before others may take over, and tries some times before it does', () => {
+test('a holder retries several times before it gives up, and gives up well before others may take over', () => {
   expect(leaseTimes(15_000)).toEqual({ leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 });
 });
 
 describe('on a real Lease', () => {
-  test('a candidate makes it, renews it, and hands it over to the next', async () => {
+  test('a candidate creates the Lease, renews it and hands it over to the next', async () => {
     const first = candidate('handed-over');
     expect(first.election.leading).toBe(false);
     expect(await first.acquire()).toBe(true);
@@ -84,7 +84,7 @@ describe('on a real Lease', () => {
     expect((await lease('handed-over')).spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
   });
 
-  test('a candidate that is told to stop while it waits does not lead, and leaves the Lease alone', async () => {
+  test('a candidate that is stopped while it waits does not lead, and leaves the Lease alone', async () => {
     const spec = { holderIdentity: 'them', leaseDurationSeconds: 3_600 };
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'held' }, spec };
     const { metadata } = await connect().create(LEASES, body, namespace);
@@ -95,7 +95,7 @@ describe('on a real Lease', () => {
     expect((await lease('held')).version).toBe(metadata.resourceVersion);
   });
 
-  test('a leader leaves it alone when another has taken it meanwhile, or when it is gone', async () => {
+  test('a release leaves the Lease alone if another process has taken it, or if it was deleted', async () => {
     for (const change of [{ holderIdentity: 'them' }, undefined]) {
       const { election, acquire, log } = candidate('taken', { retryMs: HOUR });
       await acquire();
@@ -121,7 +121,7 @@ async function inTrouble(answers: Answer[], options: Partial<LeaderElectionOptio
   return { ...candidate('lease', { namespace: 'ns', ...options }, server.connect()), server, asked };
 }
 
-describe('by a clock that the test moves', () => {
+describe('with a fake clock', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['performance'] });
     vi.advanceTimersByTime(60_000);
@@ -147,19 +147,19 @@ describe('by a clock that the test moves', () => {
       LATE,
     ],
     [
-      'the request that began it was sent too long ago',
+      'the request that acquired the Lease was sent too long ago',
       [ours, slow, failing(4_000), ours],
       ['GET', 'PUT', 'PUT'],
       LATE,
     ],
     [
-      'others have written, and whether it still holds is unknown',
+      'another process has written the Lease, and it cannot be read',
       [ours, ours, failing(9_000), refusal(409), failing(1_000)],
       ['GET', 'PUT', 'PUT', 'PUT', 'GET'],
       LATE,
     ],
-    ['others hold the Lease', [ours, ours, refusal(409), theirs()], ['GET', 'PUT', 'PUT', 'GET'], TAKEN],
-  ])('a lead ends when %s', async (_, answers, expected, reason) => {
+    ['another process holds the Lease', [ours, ours, refusal(409), theirs()], ['GET', 'PUT', 'PUT', 'GET'], TAKEN],
+  ])('leadership ends when %s', async (_, answers, expected, reason) => {
     const { election, acquire, losses, asked, log } = await inTrouble(answers);
     expect(await acquire()).toBe(true);
     await waitFor('the loss', () => losses.length > 0, soon);
@@ -167,7 +167,7 @@ describe('by a clock that the test moves', () => {
     expect([election.leading, losses, asked(), log().at(-1)]).toEqual([false, ['lost'], expected, reason]);
   });
 
-  test('a lead ends in time when there is no answer', async () => {
+  test('leadership ends in time when the API server does not answer', async () => {
     const answers = [ours, ours, failing(9_900), () => {}];
     const { acquire, losses, server } = await inTrouble(answers);
     await acquire();
@@ -177,7 +177,7 @@ describe('by a clock that the test moves', () => {
     await waitFor('the loss', () => losses.length > 0, soon);
   });
 
-  test('a candidate takes over when the holder no longer renews, and not before', async () => {
+  test('a candidate takes over when the Lease has expired, and not before', async () => {
     const almost = taking(HOUR - 1, theirs(2));
     const { acquire, asked } = await inTrouble([theirs(), almost, almost, taking(1, theirs(2)), ours]);
     expect(await acquire()).toBe(true);
@@ -185,10 +185,10 @@ describe('by a clock that the test moves', () => {
   });
 });
 
-describe('an API server in trouble', () => {
+describe('with a failing API server', () => {
   const warning = 'leader election: could not read or write the Lease';
 
-  test('is told in the log, with its stack once, unlike a race that others won', async () => {
+  test('a failure is logged, with its stack only once, and a lost race is not', async () => {
     const answers = [refusal(404), refusal(409), ours, refusal(409), refusal(403), refusal(403), ours, ours];
     const { acquire, lines, election } = await inTrouble(answers);
     expect(election.problem).toBeUndefined();
@@ -205,8 +205,8 @@ describe('an API server in trouble', () => {
 
   test.each<[string, Answer[], string[]]>([
     ['renew', [ours, ours], ['GET', 'PUT', 'PUT', 'GET', 'PUT']],
-    ['give out', [refusal(404)], ['GET', 'POST', 'GET', 'PUT']],
-  ])('that is slow to %s the Lease is waited for before the Lease is released', async (_, before, expected) => {
+    ['create', [refusal(404)], ['GET', 'POST', 'GET', 'PUT']],
+  ])('a release waits for a pending request to %s the Lease', async (_, before, expected) => {
     const gate = Promise.withResolvers<void>();
     const late: Answer = (response, asked) => void gate.promise.then(() => ours(response, asked));
     const { acquire, election, server, asked } = await inTrouble([...before, late, ours]);
@@ -220,7 +220,7 @@ describe('an API server in trouble', () => {
     expect(server.asked[before.length + 1]?.line).toMatch(/elsewhere$/);
   });
 
-  test('that refuses to release the Lease is told in the log', async () => {
+  test('a release that is refused is logged', async () => {
     const { acquire, election, log } = await inTrouble([ours, ours, ours, refusal(500)], { retryMs: HOUR });
     await acquire();
     await election.release();

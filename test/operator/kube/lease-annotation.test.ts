@@ -24,10 +24,10 @@ async function setUp(...answers: Answer[]) {
 }
 
 test.each<[string, Answer, string | undefined]>([
-  ['is there', json(annotated), 'us'],
-  ['is not there', json(lease), undefined],
-  ['lacks its Lease', refusal(404), undefined],
-])('what is read when it %s', async (_, answer, expected) => {
+  ['exists', json(annotated), 'us'],
+  ['does not exist', json(lease), undefined],
+  ['has no Lease', refusal(404), undefined],
+])('reads an annotation that %s', async (_, answer, expected) => {
   const { memory, asked } = await setUp(answer);
   expect(await memory.read()).toBe(expected);
   expect([memory.name, asked()]).toEqual(['owner', [[`GET ${LEASES}/lease`, '']]]);
@@ -38,33 +38,33 @@ const put = [`PUT ${LEASES}/lease`, annotated];
 const post = [`POST ${LEASES}`, made];
 
 test.each<[string, Answer[], unknown[]]>([
-  ['keeps everything else of the Lease', [json(lease), json(annotated)], [get, put]],
-  ['makes a Lease without a holder', [refusal(404), json(annotated)], [get, post]],
-  ['starts again when the holder renewed', [json(lease), refusal(409), json(lease), json(lease)], [get, put, get, put]],
+  ['keeps everything else in the Lease', [json(lease), json(annotated)], [get, put]],
+  ['creates a Lease without a holder', [refusal(404), json(annotated)], [get, post]],
+  ['starts again if the holder renewed', [json(lease), refusal(409), json(lease), json(lease)], [get, put, get, put]],
   [
-    'starts again when others deleted it',
+    'starts again if the Lease was deleted',
     [json(lease), refusal(404), refusal(404), json(lease)],
     [get, put, get, post],
   ],
-])('what is written %s', async (_, answers, expected) => {
+])('a write %s', async (_, answers, expected) => {
   const { memory, asked } = await setUp(...answers);
   await memory.write('us');
   expect(asked()).toEqual(expected);
 });
 
 test.each<[string, Answer[], object]>([
-  ['to read', [refusal(403)], { code: 403 }],
-  ['to write', [json(lease), refusal(403)], { code: 403 }],
-  ['to have the namespace', [refusal(404), refusal(404)], { code: 404 }],
+  ['reading is forbidden', [refusal(403)], { code: 403 }],
+  ['writing is forbidden', [json(lease), refusal(403)], { code: 403 }],
+  ['the namespace does not exist', [refusal(404), refusal(404)], { code: 404 }],
   [
-    'to let it win',
+    'it loses five races in a row',
     Array<Answer[]>(5)
       .fill([json(lease), refusal(409)])
       .flat(),
     { code: 409 },
   ],
-  ['to answer', [json(lease), cut()], { name: 'KubeUnreachableError' }],
-])('a refusal %s is an error', async (_, answers, expected) => {
+  ['there is no answer', [json(lease), cut()], { name: 'KubeUnreachableError' }],
+])('a write fails if %s', async (_, answers, expected) => {
   const { memory, asked } = await setUp(...answers);
   await expect(memory.write('us')).rejects.toMatchObject(expected);
   expect(asked().length).toBe(answers.length);

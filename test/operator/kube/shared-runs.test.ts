@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { waitFor } from '../../../dev/processes/wait.ts';
 import { SharedRuns } from '../../../src/operator/kube/shared-runs.ts';
 
-test('work begins after each that asks for it, once for all that ask meanwhile, by key, and again after a failure', async () => {
+test('callers of one key share a run that begins after their call, even if the run before it fails', async () => {
   const runs = new SharedRuns();
   const begun: PromiseWithResolvers<void>[] = [];
   const done: string[] = [];

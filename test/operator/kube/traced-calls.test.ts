@@ -1,4 +1,4 @@
-/** Which calls have a span, and what it tells of them. */
+/** Which calls have a span, and what the span says. */
 import { expect, onTestFinished, test } from 'vitest';
 import { traced } from '../../../src/tracing/tracing.ts';
 import { startReceiver } from '../../tracing/receiver.ts';
@@ -19,7 +19,7 @@ async function setUp(answer: Answer) {
   return { spans: receiver.spans.filter(({ name }) => name !== 'work'), server };
 }
 
-test('a call that is made for something that has a span has one, with which the server may go on', async () => {
+test('a call made within a span gets a span of its own, and passes it on to the server', async () => {
   const { spans, server } = await setUp(json(object()));
   const url = `${server.url}/below/api/v1/events/a`;
   expect(spans).toMatchObject([{ name: 'GET', isError: false, attributes: { 'url.full': url } }]);
@@ -30,7 +30,7 @@ test('a call that is made for something that has a span has one, with which the 
 test.each<[string, Answer, number | undefined, string]>([
   ['is refused', refusal(404), 404, '404'],
   ['is not answered', (response) => response.destroy(), undefined, 'UND_ERR_SOCKET'],
-])('the span of a call that %s tells why', async (_, answer, status, type) => {
+])('the span of a call that %s has the type of the error', async (_, answer, status, type) => {
   const { spans } = await setUp(answer);
   expect(spans).toMatchObject([{ isError: true, attributes: { 'error.type': type } }]);
   expect(spans[0]?.attributes['http.response.status_code']).toBe(status);

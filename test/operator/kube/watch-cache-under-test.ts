@@ -36,7 +36,7 @@ export async function setUp(answers: Answer[], options: Partial<WatchCacheOption
     onChange: ({ type, object: { metadata } }, origin) =>
       void changes.push(`${origin}: ${type} ${metadata.name} ${metadata.resourceVersion}`),
   });
-  /** What was asked: `list` with the token, or `watch` from a version. */
+  /** The requests: `list` with the continue token, or `watch` with the version. */
   const asked = () =>
     server.asked.map(({ line }) => {
       const query = new URL(line.split(' ')[1] ?? '', server.url).searchParams;

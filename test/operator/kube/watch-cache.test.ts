@@ -7,7 +7,7 @@ import { bookmark, ended, event, page, setUp } from './watch-cache-under-test.ts
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-test('a cache drops managed fields and the copy that kubectl makes, unless it is told what to keep', async () => {
+test('a cache drops managed fields and the last-applied copy of kubectl, unless it has a transform', async () => {
   const whole = (version: number) =>
     object({
       version,
@@ -32,7 +32,7 @@ test('a cache drops managed fields and the copy that kubectl makes, unless it is
 describe('a cache of two namespaces', () => {
   const inside = (namespace: string, version = 1) => object({ version, metadata: { namespace } });
   const listing = (version: number, ...items: KubeObject[]) => page(version, items);
-  /** Answers by namespace: the requests of the two come in any order. */
+  /** Answers by namespace, because the requests of the two come in any order. */
   const byNamespace = (answers: Record<string, Answer[]>): Answer[] => {
     const left = Object.entries(answers);
     const count = left.reduce((sum, [, each]) => sum + each.length, 0);
@@ -47,7 +47,7 @@ describe('a cache of two namespaces', () => {
   };
   const namespaces = ['one', 'two', 'one'];
 
-  test('lists each by itself, and is filled when both are', async () => {
+  test('lists each namespace by itself, and is filled once both are listed', async () => {
     const gate = Promise.withResolvers<void>();
     const late: Answer = (response, request) =>
       void gate.promise.then(() => listing(9, inside('two'))(response, request));
@@ -66,11 +66,11 @@ describe('a cache of two namespaces', () => {
     await askedFor(4);
     expect([...cache.store.values()].map(({ metadata }) => metadata.namespace)).toEqual(['one', 'two']);
     expect(asked().sort()).toEqual(['list', 'list', 'watch 5', 'watch 9']);
-    // Only the second was heard of since.
+    // Namespace one was last heard from 5 s ago.
     expect(cache.staleness()).toBe(5_000);
   });
 
-  test('says why it lacks what it may not list, and only that', async () => {
+  test('says why it lacks the namespace that it may not list, and only that one', async () => {
     const answers = byNamespace({ one: [refusal(403), hanging()], two: [listing(6, inside('two')), hanging()] });
     const { cache } = await setUp(answers, { namespaces });
     await cache.start();
@@ -80,7 +80,7 @@ describe('a cache of two namespaces', () => {
 });
 
 describe('a cache', () => {
-  test('lists all pages, then watches from there, of one namespace and one label', async () => {
+  test('lists all pages of one namespace and one label, then watches from the version of the list', async () => {
     const answers = [page(5, [object()], 't'), page(5, [object({ name: 'b' })]), hanging()];
     const { cache, server, changes, askedFor, activity } = await setUp(answers, {
       namespaces: ['ns'],
@@ -101,7 +101,7 @@ describe('a cache', () => {
     expect([await activity('list'), await activity('watch'), await activity('list-failed')]).toEqual([1, 1, 0]);
   });
 
-  test('takes in what the watch tells, and resumes after the last of it', async () => {
+  test('applies watch events, and resumes after the last one', async () => {
     const told = [event('ADDED', object({ version: 6 })), event('MODIFIED', object({ version: 7 }))];
     const deleted = event('DELETED', object({ version: 8 }));
     const answers = [page(5, []), ended(...told), ended(deleted), ended(bookmark(12)), hanging()];
@@ -113,7 +113,7 @@ describe('a cache', () => {
     expect([lines, await activity('watch-failed')]).toEqual([[], 0]);
   });
 
-  test('keeps only the objects that it is told to, and those no longer than they exist', async () => {
+  test('keeps only the objects that isKept selects, and removes them when they are deleted', async () => {
     const wanted = new Set(['a', 'b']);
     const told = ['a', 'b', 'c'].map((name) => event('ADDED', object({ name, version: 6 })));
     const deleted = ['a', 'b', 'c'].map((name) => event('DELETED', object({ name, version: 7 })));
@@ -134,7 +134,7 @@ describe('a cache', () => {
     ]);
   });
 
-  test('knows the writes of its own process', async () => {
+  test('stores the writes of its own process', async () => {
     const { cache, changes } = await setUp([page(5, []), hanging()]);
     await cache.start();
     cache.observe(object({ version: 6 }));
@@ -154,7 +154,7 @@ describe('a cache', () => {
     expect([cache.store.size, await activity('watch-failed'), await activity('list')]).toEqual([0, 1, 2]);
   });
 
-  test('resumes a watch that is silent for too long, which is no failure', async () => {
+  test('resumes a watch that is silent for too long, and does not count that as a failure', async () => {
     const answers = [page(5, []), hanging(), hanging(bookmark(6)), hanging()];
     const { cache, lines, asked, askedFor, activity } = await setUp(answers, { silenceMs: 50 });
     await cache.start();
@@ -167,7 +167,7 @@ describe('a cache', () => {
   test.each<[string, Answer[]]>([
     ['a list', [() => {}]],
     ['a watch', [page(5, []), hanging()]],
-  ])('ends %s when it is told to stop, which is no failure', async (_, answers) => {
+  ])('ends %s when it is stopped, and does not count that as a failure', async (_, answers) => {
     const { cache, server, lines, askedFor, activity } = await setUp(answers);
     void cache.start();
     await askedFor(answers.length);
@@ -180,7 +180,7 @@ describe('a cache', () => {
 describe('a cache that catches up', () => {
   const named = (name: string, version: number) => object({ name, version });
 
-  test('has every page of what there is now, and keeps what is newer', async () => {
+  test('reads every page of the current list, and keeps newer versions', async () => {
     const { cache, changes, asked } = await setUp([page(9, [named('a', 4)], 'more'), page(9, [named('b', 5)])]);
     cache.observe(named('a', 7));
     await cache.catchUp('ns');
@@ -188,7 +188,7 @@ describe('a cache that catches up', () => {
     expect([asked(), cache.staleness()]).toEqual([['list', 'list more'], undefined]);
   });
 
-  test('asks for nothing in a namespace that is not watched', async () => {
+  test('sends no request for a namespace that is not watched', async () => {
     const { cache, server } = await setUp([page(9, [])], { namespaces: ['one', 'two'] });
     await cache.catchUp('three');
     expect(server.asked).toEqual([]);
@@ -197,11 +197,11 @@ describe('a cache that catches up', () => {
   });
 
   test.each([
-    ['a refusal', [refusal(403)], false, 403],
-    ['a missing resource, which the watch has not found out', [refusal(404)], false, 404],
-    ['a refusal, though the watch finds the resource missing', [refusal(404), refusal(403)], true, 403],
-    ['nothing, if the watch finds the resource missing as well', [refusal(404)], true, undefined],
-  ])('is told of %s', async (_, answers, isStarted, code) => {
+    ['fails on a refusal', [refusal(403)], false, 403],
+    ['fails on a missing resource that the watch has not found missing', [refusal(404)], false, 404],
+    ['fails on a refusal, even if the watch finds the resource missing', [refusal(404), refusal(403)], true, 403],
+    ['accepts a missing resource if the watch finds it missing as well', [refusal(404)], true, undefined],
+  ])('%s', async (_, answers, isStarted, code) => {
     const [first = refusal(500), then = first] = answers;
     const { cache } = await setUp([
       (response, asked) => (asked.line.includes('/namespaces/') ? then : first)(response, asked),

@@ -1,9 +1,9 @@
-/** What stops a list or a watch: what is told of it, when it is repeated, and what counts as a failure. */
+/** Lists and watches that fail: what is logged, when they are repeated, and what counts as a failure. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Answer, cut, hanging, json, refusal } from './answering.ts';
 import { bookmark, ended, page, setUp } from './watch-cache-under-test.ts';
 
-describe('a cache that is asked to be patient', () => {
+describe('a cache that is throttled', () => {
   const later =
     (code: number, seconds: string): Answer =>
     (response, asked) => {
@@ -11,8 +11,8 @@ describe('a cache that is asked to be patient', () => {
       return refusal(code)(response, asked);
     };
 
-  // As by a resource whose definition has just been changed.
-  test('does so, which is a failure only if it goes on', async () => {
+  // The API server throttles the watches of a resource whose definition has just changed.
+  test('repeats its watch later, and logs a failure only if the throttling goes on', async () => {
     const { cache, lines, askedFor } = await setUp([page(5, []), ...Array(4).fill(later(429, '0')), hanging()]);
     await cache.start();
     await askedFor(6);
@@ -33,7 +33,7 @@ describe('an obstacle', () => {
       'forbidden',
       'not allowed to list ippolicies.tunnel-operator.dev; grant get, list and watch on ippolicies.tunnel-operator.dev',
     ],
-  ])('%i is told once, until it is gone', async (code, kind, message) => {
+  ])('from a %i is logged once, and reported until it is gone', async (code, kind, message) => {
     const { cache, lines, askedFor, activity } = await setUp([refusal(code), refusal(code), page(5, []), hanging()]);
     await cache.start();
     expect(cache.obstacle()).toEqual({ kind, message });
@@ -43,20 +43,20 @@ describe('an obstacle', () => {
     const about = { msg: message, resource: 'ippolicies' };
     const err = { type: 'KubeError' };
     expect(lines).toMatchObject([
-      // What the API server answers for a resource that is missing would only mislead.
+      // For a missing resource, the answer of the API server would only mislead.
       code === 404 ? { level: 40, ...about } : { level: 50, ...about, err },
       { level: 20, ...about, err },
     ]);
     expect([await activity('list'), await activity('list-failed')]).toEqual([3, 2]);
   });
 
-  test('that a resource is missing is not worth a warning if it need not be there', async () => {
+  test('from a missing resource is no warning if the resource is optional', async () => {
     const { cache, lines } = await setUp([refusal(404), page(5, []), hanging()], { isOptional: true });
     await cache.start();
     expect([cache.obstacle()?.kind, lines.map((line) => line.level)]).toEqual(['missing', [20]]);
   });
 
-  test('is nothing that passes by itself', async () => {
+  test('is not reported for a failure that may pass by itself', async () => {
     const failures = [refusal(500), cut(), json({})];
     const answers = [...failures, page(5, []), hanging()];
     const { cache, lines, activity } = await setUp(answers, { namespaces: ['ns'] });
@@ -67,11 +67,11 @@ describe('an obstacle', () => {
   });
 });
 
-describe('what counts as a failure in a row', () => {
+describe('the number of failures in a row', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
-  /** An answer that takes so long. */
+  /** An answer that takes `ms`. */
   const taking =
     (ms: number, answer: Answer): Answer =>
     (response, asked) => {
@@ -80,14 +80,14 @@ describe('what counts as a failure in a row', () => {
     };
 
   test.each<[string, number[], ...Answer[]]>([
-    ['the first', [1], taking(1, refusal(500))],
-    ['a watch that failed', [1, 2], taking(1, refusal(502)), taking(1, refusal(500))],
-    ['not the end of the watch that follows a list', [1], taking(1, ended()), taking(1, refusal(500))],
-    ['a watch that ends at once', [2], taking(1, ended()), taking(1, ended()), taking(1, refusal(500))],
-    ['one that lasts for a second', [2], taking(1, ended()), taking(1_000, ended()), taking(1, refusal(500))],
-    ['not one that lasts for longer', [1], taking(1, ended()), taking(1_001, ended()), taking(1, refusal(500))],
-    ['not one that tells something', [1], taking(1, ended()), taking(1, ended(bookmark(6))), taking(1, refusal(500))],
-    ['not one that tells something and fails', [1, 1], taking(1, refusal(502)), taking(1, cut(bookmark(6)))],
+    ['counts the first failure', [1], taking(1, refusal(500))],
+    ['counts a watch that fails', [1, 2], taking(1, refusal(502)), taking(1, refusal(500))],
+    ['ignores the end of the watch that follows a list', [1], taking(1, ended()), taking(1, refusal(500))],
+    ['counts a watch that ends at once', [2], taking(1, ended()), taking(1, ended()), taking(1, refusal(500))],
+    ['counts a watch that lasts a second', [2], taking(1, ended()), taking(1_000, ended()), taking(1, refusal(500))],
+    ['starts over after a longer watch', [1], taking(1, ended()), taking(1_001, ended()), taking(1, refusal(500))],
+    ['starts over after a bookmark', [1], taking(1, ended()), taking(1, ended(bookmark(6))), taking(1, refusal(500))],
+    ['starts over with a failure after a bookmark', [1, 1], taking(1, refusal(502)), taking(1, cut(bookmark(6)))],
   ])('%s', async (_, expected, ...watches) => {
     const { cache, lines, askedFor } = await setUp([taking(1, page(5, [])), ...watches, hanging()]);
     await cache.start();

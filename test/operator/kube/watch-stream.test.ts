@@ -4,10 +4,10 @@ import { linesOf, readWatchEvent } from '../../../src/operator/kube/watch-stream
 
 describe('the lines of a body', () => {
   test.each([
-    ['of nothing are none', [], []],
+    ['are none if it is empty', [], []],
     ['come whole', ['a\nb\n'], ['a', 'b']],
     ['are put together from chunks', ['a', 'b\nc', 'd\n'], ['ab', 'cd']],
-    ['may lack the last end', ['a\nb'], ['a', 'b']],
+    ['need no newline at the end', ['a\nb'], ['a', 'b']],
   ])('%s', async (_, chunks, expected) => {
     const body = async function* () {
       for (const chunk of chunks) yield Buffer.from(chunk);
@@ -25,12 +25,12 @@ describe('the lines of a body', () => {
 });
 
 describe('a watch event', () => {
-  test('BOOKMARK has a version', () => {
+  test('of type BOOKMARK has a version', () => {
     const line = JSON.stringify({ type: 'BOOKMARK', object: { kind: 'IPPolicy', metadata: { resourceVersion: '7' } } });
     expect(readWatchEvent(line)).toEqual({ type: 'BOOKMARK', resourceVersion: '7' });
   });
 
-  test.each(['{"type":"ADD', '', 'null', '[]'])('%j is none', (line) => {
+  test.each(['{"type":"ADD', '', 'null', '[]'])('%j is rejected', (line) => {
     expect(() => readWatchEvent(line)).toThrow(KubeUnreachableError);
   });
 });

@@ -1,4 +1,4 @@
-/** The reconcile of objects that declare modules of an edge that they refer to by id; the edges are in memory. */
+/** Reconciles objects that declare modules of an edge, to which they refer by id; the edges are in memory. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../../../src/operator/contract/names.ts';
@@ -18,7 +18,7 @@ const kind = {
 };
 
 interface Setting extends Circumstances {
-  /** The edges there are, and whether they have the modules. */
+  /** The existing edges, and whether they have the modules. */
   edges?: Record<string, boolean>;
   sight?: Sight;
 }
@@ -60,7 +60,7 @@ test.each<[string, KubeObject, Setting, string[]]>([
   ['are set once the status shows their owner', object({ spec: { ownerId: 'one' } }), {}, ['set at one, shown: one']],
   ['stay as they are', declaring('one'), { edges: { one: true } }, []],
   ['move to the new owner before they leave the old one', declaring('two', { status: shown }, settled), {}, moved],
-  ['move also when the annotations were lost', declaring('two', { status: shown }), {}, moved],
+  ['move even if the annotations were lost', declaring('two', { status: shown }), {}, moved],
 ])('modules %s', async (_, of, setting, expected) => {
   const { reconcile, done, stored, condition } = await reconciling(of, setting);
   expect(await reconcile()).toEqual({ object: await stored() });
@@ -73,7 +73,7 @@ test.each<[string, KubeObject, Setting, string[]]>([
   expect([(await condition('Ready'))?.status, (await condition('Synced'))?.status]).toEqual(['True', 'True']);
 });
 
-test('modules that cannot be deleted yet are tried again', async () => {
+test('superseded modules that are not due yet are requeued', async () => {
   const retiring = [{ id: 'two', generation: 0, after: new Date(Date.now() + 3_600_000).toISOString() }];
   const of = declaring('one', { status: { ...shown, retiring } }, { ...settled, retiring: JSON.stringify(retiring) });
   const { reconcile } = await reconciling(of);
@@ -94,7 +94,7 @@ test.each<[string, KubeObject, Setting, string]>([
   expect(done).toEqual([]);
 });
 
-test('a lost finalizer is restored, although the spec is invalid', async () => {
+test('a lost finalizer is restored even if the spec is invalid', async () => {
   const of = declaring('one', { status: shown, spec: { ownerId: 1 }, metadata: { finalizers: [] } }, settled);
   const { reconcile, stored } = await reconciling(of, { kind: { ...kind, readMembers: () => ({}) } });
   await expect(reconcile()).rejects.toMatchObject({ message: expect.stringContaining('spec.ownerId') });
@@ -108,7 +108,7 @@ test('a paused object is left alone, but shows its owner', async () => {
   expect(readStatus(await stored()).id).toBe('one');
 });
 
-test('an object is deleted with its modules; a finalized one is not written', async () => {
+test('deleting an object deletes its modules; a finalized object is not written', async () => {
   const deleting = { finalizers, deletionTimestamp: 't' };
   const { reconcile, done, cluster } = await reconciling(
     declaring('one', { status: shown, metadata: deleting }, settled),

@@ -1,5 +1,5 @@
 /**
- * An object as a reconcile has it: between the real API server and a management API in memory. `manage` gives an object of
+ * An object under reconcile, between the real API server and a management API in memory. `manage` makes an object of
  * the kind `Thing`, `managing` one of any kind.
  */
 
@@ -31,20 +31,20 @@ export interface Circumstances {
   external?: Partial<External<never, Remote>>;
   kind?: Partial<AnyKind>;
   inputs?: Inputs;
-  /** In the cluster beside the object. */
+  /** Other objects of the kind in the cluster. */
   others?: readonly KubeObject[];
-  /** Of other kinds, by their plural. */
+  /** Objects of other kinds in the cluster, by plural. */
   beside?: Partial<Record<Plural, readonly KubeObject[]>>;
   policy?: Policy;
-  /** Whether somebody has written the object since it was read. */
+  /** Whether another client has written the object since it was read. */
   isOutdated?: boolean;
   access?: Partial<ObjectAccess>;
 }
 
-/** The test kind in its own API group, in which no operator of another test file looks for objects. */
+/** The test kind in its own API group, which the operators of other test files do not watch. */
 class SampleKind extends ConnectedKind {
   override readonly type = SAMPLE.type;
-  /** What a test declares can also deliver. */
+  /** The declared delivery itself, so that a test can replace it. */
   override readonly delivery: ConnectedKind['delivery'] = this.declared.delivery as never;
 }
 
@@ -100,12 +100,12 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
 
 interface Setting extends Pick<Circumstances, 'others' | 'beside' | 'policy' | 'inputs'> {
   things?: Things;
-  /** What is peculiar to the kind. */
+  /** Members of the kind that differ from the default. */
   kind?: Partial<ThingKind>;
   mayAdopt?: boolean;
 }
 
-/** @param object as the cache has it, and the API server, too, unless a test changes it there */
+/** @param object as the cache has it; the API server has the same, unless the test changes it there */
 export async function manage(object: KubeObject, setting: Setting = {}) {
   const { things = new Things(), kind, mayAdopt = true, inputs = noInputs(), ...circumstances } = setting;
   const { managed, access, cluster, metrics, events, stored } = await managing(object, {
@@ -122,22 +122,22 @@ export async function manage(object: KubeObject, setting: Setting = {}) {
     things,
     metrics,
     cluster,
-    /** As Events say it: `Created: Created thg_1`. */
+    /** Reason and message of each Event, such as `Created: Created thg_1`. */
     events: async () => (await events()).map(({ reason, message }) => `${reason}: ${message}`),
     /** As the API server has it. */
     object: stored,
     /** Whether the API server has it. */
     exists: async () => (await cluster.find('samples', name)) !== undefined,
     identity: async (): Promise<Identity> => readIdentity(await stored()),
-    /** Somebody else writes the object, but nothing that matters. */
+    /** Another client writes the object, but changes nothing that matters. */
     outdate: () => cluster.touch('samples', name),
   };
 }
 
-/** Inputs in which the objects of another kind are what `a` refers to. */
+/** Inputs in which `a` refers to these objects of another kind. */
 export const owners = (...objects: KubeObject[]) => inputsWith('Owner', objects, false);
 
-/** Inputs in which the objects of another kind refer to `a`. */
+/** Inputs in which these objects of another kind refer to `a`. */
 export const referrers = (...objects: KubeObject[]) => inputsWith('Other', objects, true);
 
 export function inputsWith(kind: string, objects: readonly KubeObject[], refer: boolean, peer: Partial<Peer> = {}) {

@@ -1,7 +1,7 @@
 /**
- * The objects of a test case, placed in the real API server: in a namespace of the test file, or, for a case with a
- * policy, in one of its own. The code under test sees that server through a proxy that tells what was asked. Only for
- * test files.
+ * Places the objects of a test case in the real API server: in the namespace of the test file or, for a case with a
+ * policy, in one of its own. The code under test reaches that server through a proxy that records its requests. Only
+ * for test files.
  */
 
 import { KubeConfig } from '@kubernetes/client-node';
@@ -20,7 +20,7 @@ import { createNamespace, createNamespaceOfRun, kubeconfig } from '../../harness
 const TEST_GROUP = { group: 'tests.tunnel-operator.dev', version: 'v1alpha1' };
 const CRDS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 
-/** Has the API server serve the kind. It stays: other test files use it at the same time. */
+/** Makes the API server serve the kind. Its CRD stays: other test files use it at the same time. */
 async function serveTestKind(kube: KubeApi, kind: string, plural: string, namespace: string): Promise<void> {
   const { group, version } = TEST_GROUP;
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
@@ -48,9 +48,9 @@ const KINDS = {
 } satisfies Record<string, { kind: string; type: ResourceType }>;
 export type Plural = keyof typeof KINDS;
 
-/** A kind of which the API server takes whatever is written, and that no operator looks after. */
+/** A kind whose objects may have any fields, and that no operator reconciles. */
 export const SAMPLE = KINDS.samples;
-/** The same for DNSEndpoints, which a cluster of tests may have or not. */
+/** The same in place of the kind of ExternalDNS, which a test cluster may lack. */
 export const DNS_ENDPOINT = KINDS.dnsendpoints;
 
 const core = (plural: string): ResourceType => ({ group: '', version: 'v1', plural });
@@ -59,7 +59,7 @@ const apiVersionOf = ({ group, version }: ResourceType) => (group === '' ? versi
 const options = { userAgent: 'tests', timeoutMs: 10_000 };
 const config = await kubeconfig();
 const direct = new KubeApi(config, options);
-/** Where the objects of the test files of this worker are, which clear it. */
+/** The namespace of the test files of this worker, which clear it. */
 export const NAMESPACE = await createNamespaceOfRun('managed');
 
 const namespaces = new Set<string>();
@@ -68,7 +68,7 @@ async function cleanUp(): Promise<void> {
   if (mutation)
     for (const type of [MUTATION_BINDINGS, MUTATIONS]) await direct.delete(type, MUTATION).catch(unless(404));
   mutation = undefined;
-  // A namespace is not gone before the finalizers in it are.
+  // A namespace is only gone once the finalizers in it are.
   await Promise.all([...namespaces].map(clear));
   namespaces.clear();
 }
@@ -79,7 +79,7 @@ const unless = (code: number) => (error: unknown) => {
 
 const served = new Map<Plural, Promise<unknown>>();
 
-/** Has the API server serve the kind, if it is one of ours. */
+/** Makes the API server serve the kind, if it is one of ours. */
 function serve(plural: Plural): Promise<unknown> {
   const { kind, type } = KINDS[plural];
   const known =
@@ -104,8 +104,8 @@ async function clear(namespace: string): Promise<void> {
 }
 
 /**
- * Creates the object as it was given, but for what the API server decides.
- * @param uids by those that the test has made up
+ * Creates the object as given, except for the fields that the API server sets.
+ * @param uids the real UIDs, by those that the test made up
  */
 async function place(plural: Plural, given: KubeObject, namespace: string, uids: ReadonlyMap<string, string>) {
   const { kind, type } = KINDS[plural];
@@ -129,7 +129,7 @@ async function place(plural: Plural, given: KubeObject, namespace: string, uids:
   return direct.get(type, name, namespace);
 }
 
-/** What the cluster of a test case makes of writes. */
+/** How the cluster of a test case treats writes. */
 export type Policy =
   /** An admission policy changes the digest on all Secrets that are written. */
   | 'alters Secrets'
@@ -161,7 +161,7 @@ async function defineMutation(): Promise<void> {
   await direct.create(MUTATION_BINDINGS, { metadata, spec: { policyName: MUTATION } });
 }
 
-/** Resolves when writes in the namespace meet the policy. */
+/** Resolves once the policy applies to writes in the namespace. */
 async function enforce(policy: Policy, plurals: readonly Plural[], namespace: string): Promise<void> {
   if (policy === 'terminates') await direct.delete(core('namespaces'), namespace);
   if (policy === 'alters Secrets') {
@@ -183,7 +183,7 @@ async function enforce(policy: Policy, plurals: readonly Plural[], namespace: st
         ({ metadata }) => metadata.annotations?.[ANNOTATION.tokenSha256] === ALTERED,
         (error) => unless(403)(error) === undefined,
       );
-    await waitFor(`what ${policy}`, isInForce, { intervalMs: 20 });
+    await waitFor(`the policy "${policy}" to apply`, isInForce, { intervalMs: 20 });
   }
 }
 
@@ -194,7 +194,7 @@ const event = z.looseObject({
   involvedObject: z.looseObject({ uid: z.string() }),
 });
 
-/** @param objects what there is in the cluster of these kinds, and no more; by plural */
+/** @param objects all objects of these kinds in the cluster, by plural */
 export async function placing(objects: Partial<Record<Plural, readonly KubeObject[]>>, policy?: Policy) {
   const namespace = policy === undefined ? NAMESPACE : await createNamespace('managed');
   if (namespaces.size === 0) atEnd(cleanUp);
@@ -208,7 +208,7 @@ export async function placing(objects: Partial<Record<Plural, readonly KubeObjec
     for (const given of objects[plural] ?? []) {
       const { uid, resourceVersion } = (await place(plural, given, namespace, uids)).metadata;
       uids.set(given.metadata.uid, uid);
-      // Objects from lists tell no type.
+      // Objects from lists have no apiVersion and kind.
       const isTyped = given.kind !== undefined && plural === 'samples';
       const typeMeta = isTyped ? { apiVersion: apiVersionOf(SAMPLE.type), kind: SAMPLE.kind } : {};
       known.set(given, { ...given, ...typeMeta, metadata: { ...given.metadata, namespace, uid, resourceVersion } });
@@ -228,25 +228,25 @@ export async function placing(objects: Partial<Record<Plural, readonly KubeObjec
     namespace,
     /** For the code under test. */
     kube,
-    /** The object that was placed as a cache has it: as it was given, with what the API server has decided. */
+    /** The placed object as a cache has it: as given, with the fields that the API server set. */
     known: (given: KubeObject) => known.get(given) ?? given,
     get: (plural: Plural, name: string) => direct.get(typeOf(plural), name, namespace),
     find: (plural: Plural, name: string) => direct.find(typeOf(plural), name, namespace),
-    /** Somebody else writes the object: a JSON merge patch. */
+    /** Another client writes the object: a JSON merge patch. */
     change: (plural: Plural, name: string, patch: object) => direct.patch(typeOf(plural), name, patch, namespace),
-    /** Somebody else writes the object, but nothing that matters. */
+    /** Another client writes the object, but changes nothing that matters. */
     touch: (plural: Plural, name: string) =>
       direct.patch(typeOf(plural), name, { metadata: { labels: { touched: 'since' } } }, namespace),
-    /** The Kubernetes Events about what was placed, in their order. */
+    /** The Kubernetes Events about the placed objects, in order. */
     async events() {
       const { items } = await direct.list(core('events'), { namespace });
       const inOrder = items.sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));
       const made = new Set(uids.values());
       return inOrder.map((each) => event.parse(each)).filter(({ involvedObject }) => made.has(involvedObject.uid));
     },
-    /** Method and path of everything that was asked. */
+    /** Method and path of every request. */
     asked,
-    /** Those of all that was written, but for Events. */
+    /** Method and path of every write except those of Events. */
     writes: () => asked().filter((line) => !line.startsWith('GET') && !line.includes('/events')),
   };
 }

@@ -1,4 +1,4 @@
-/** The order of the steps of a reconcile; what each of them does is tested beside it, and the whole in test/e2e. */
+/** The order of the steps of a reconcile. Each step has its own tests; those in test/e2e cover the whole. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
@@ -20,7 +20,7 @@ async function reconciling(given: KubeObject, things: Things, { mayAdopt = true 
   };
 }
 
-test('what is superseded goes when it is due, however wrong the spec is by now', async () => {
+test('a superseded resource is deleted when it is due, even if the spec is invalid', async () => {
   const retiring = [{ id: 'thg_2', generation: 1, after: '2026-11-21T10:00:00.000Z' }];
   const of = object(
     { spec: { size: 'large' }, status: { id: 'thg_1', createGeneration: 2, retiring } },
@@ -33,9 +33,9 @@ test('what is superseded goes when it is due, however wrong the spec is by now',
 });
 
 test.each([
-  ['that adopts nothing has one created', {}, undefined, 'thg_new1'],
-  ['that adopts one has none', { adopt: 'thg_1' }, Blocked, undefined],
-])('where existing resources may not be adopted, an object %s', async (_, annotations, refusal, expected) => {
+  ['that names none to adopt gets a new one', {}, undefined, 'thg_new1'],
+  ['that names one to adopt gets none', { adopt: 'thg_1' }, Blocked, undefined],
+])('where resources may not be adopted, an object %s', async (_, annotations, refusal, expected) => {
   const of = object({ spec: {} }, annotations);
   const { reconcile, identity } = await reconciling(of, new Things('thg_1'), { mayAdopt: false });
   if (refusal === undefined) await reconcile();

@@ -1,4 +1,4 @@
-/** A management API in memory, and the kind `Thing` whose objects have something in it. */
+/** A management API in memory, and the kind `Thing`, whose objects manage its resources. */
 import { setImmediate as answer } from 'node:timers/promises';
 import { z } from 'zod';
 import type { CreateOptions } from '../../../src/client/call-options.ts';
@@ -18,11 +18,11 @@ const shape = {
   size: z.int().default(1),
   /** Cannot be changed. */
   shape: z.string().default('round'),
-  /** Of another material, it is another thing. */
+  /** A change of it replaces the thing. */
   material: z.string().default('wood'),
   /** Whether it serves. */
   open: z.boolean().optional(),
-  /** Of a kind whose objects have settings: the id of what they belong to. */
+  /** For a kind whose objects have settings: the id of the resource that the settings belong to. */
   of: z.string().optional(),
 };
 type ThingSpec = SpecOf<typeof shape>;
@@ -41,21 +41,21 @@ const MEMBERS = ['size', 'shape', 'material', 'open'] as const;
 
 export class Things implements External<ThingSpec, Thing> {
   readonly idPrefix = 'thg_';
-  /** What exists, by id. */
+  /** The existing things, by id. */
   readonly existing = new Map<string, Thing>();
-  /** Those of them that the operator's API key is not shown. */
+  /** The ids of those that are hidden from the operator's API key. */
   readonly hidden = new Set<string>();
-  /** Those of them that something refers to. */
+  /** The ids of those that another resource refers to. */
   readonly inUse = new Set<string>();
-  /** The keys of all creates that were sent. */
+  /** The idempotency keys of all creates. */
   readonly sent: string[] = [];
   /** The ids of those that were updated. */
   readonly updated: string[] = [];
-  /** Whether errors name them by their own ids, without what they are in. */
+  /** Whether errors name a thing by part of its id, as those of nested resources do. */
   namesInPart = false;
-  /** Whether nothing can be deleted at present. */
+  /** Whether deletes fail. */
   isReadOnly = false;
-  /** What was created for the object. */
+  /** The scope of creates of the object. */
   created: CreateScope = { resources: [], nextSequence: 1 };
   seen: 'everything' | Sight = 'everything';
   readonly #byKey = new Map<string, { id: string; made: string }>();
@@ -70,7 +70,7 @@ export class Things implements External<ThingSpec, Thing> {
     return thing;
   }
 
-  /** Has them created for the object, one after the other. */
+  /** Makes things as if created for the object, one after the other. */
   makeFor(...ids: string[]): this {
     for (const id of ids) {
       const { resources, nextSequence } = this.created;
@@ -163,7 +163,7 @@ export class Things implements External<ThingSpec, Thing> {
 
 export type ThingKind = Parameters<typeof kind<typeof shape, Thing>>[0];
 
-/** The kind whose objects have things. */
+/** The kind whose objects manage things. */
 export function thingKind(things: Things, more: Partial<ThingKind> = {}) {
   return kind<typeof shape, Thing>({
     kind: 'Thing',
@@ -179,15 +179,15 @@ export function thingKind(things: Things, more: Partial<ThingKind> = {}) {
   });
 }
 
-/** What makes it a kind whose objects have settings of what they refer to. */
+/** Makes it a kind whose objects have settings of the resource that they refer to. */
 export const SETTINGS: Partial<ThingKind> = {
   owner: { kind: 'Owner', givenIn: ({ of }) => of, modulesIn: () => [] },
 };
 
-/** What makes it a kind whose objects all have settings of the same. */
+/** Makes it a kind whose objects all have settings of the same resource. */
 export const modulesOf = (id: string) => ({ owner: { kind: 'Owner', givenIn: () => id, modulesIn: () => [] } });
 
-/** What makes it a kind whose resources serve once they are open. */
+/** Makes it a kind whose resources serve once they are open. */
 export const SERVING: Partial<ThingKind> = {
   unserved: (spec, remote) => (spec.open && !remote?.open ? ['open'] : []),
 };
@@ -195,11 +195,11 @@ export const SERVING: Partial<ThingKind> = {
 interface Tokens {
   isOneTime?: boolean;
   due?: Renewal | undefined;
-  /** Rejects where a token could not be delivered. */
+  /** Rejects if a token could not be delivered. */
   prepare?: () => Promise<void>;
 }
 
-/** What makes it a kind with tokens, of which those of the things that are held are in their Secrets. */
+/** Makes it a kind with tokens; the tokens of the things in `held` are in their Secrets. */
 export function tokens(
   held: readonly string[],
   { isOneTime = true, due, prepare = async () => {} }: Tokens = {},
@@ -218,7 +218,7 @@ export function tokens(
   return { delivery };
 }
 
-/** What was created for the object, newest last. */
+/** The scope of an object for which these resources were created, newest last. */
 export const scopeOf = (...ids: string[]): CreateScope => ({
   resources: ids.map((id, index) => ({ id, sequence: index + 1 })).reverse(),
   nextSequence: ids.length + 1,

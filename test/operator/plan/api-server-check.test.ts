@@ -1,4 +1,4 @@
-/** What becomes of an object that the API server is asked about, and of its answers. */
+/** The dry run in which the API server checks an object, and what its answers mean. */
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
@@ -12,7 +12,7 @@ const [made, existing] = [object({ uid: '' }), object({ version: 7 })];
 const body = { spec: { description: 'x' } };
 const stored = object({ uid: 'dry', version: 9, spec: { description: 'x' } });
 
-/** A server with one answer, and what it was asked. */
+/** A check against a server with one answer, and the calls that the server received. */
 function answering(answer: KubeObject | Error, namespaces: readonly string[] = []) {
   const asked: unknown[] = [];
   const notes: string[] = [];
@@ -34,7 +34,7 @@ function answering(answer: KubeObject | Error, namespaces: readonly string[] = [
 const accepted = (answer: Error, of = made, namespaces: readonly string[] = []) =>
   answering(answer, namespaces).check.accepted(kind, { object: of, body, manager: undefined });
 
-test('what is new is created, and has no id yet', async () => {
+test('a new object is created in the dry run, and keeps its empty UID', async () => {
   const { check, asked } = answering(stored);
   const found = await check.accepted(kind, { object: made, body, manager: undefined });
   expect(found).toMatchObject({ spec: body.spec, metadata: { uid: '', resourceVersion: '1' } });
@@ -42,18 +42,18 @@ test('what is new is created, and has no id yet', async () => {
 });
 
 test.each([
-  ['patched, by who merges it', undefined, ['patch', type, 'a', body, 'ns']],
+  ['patched if the client merges it', undefined, ['patch', type, 'a', body, 'ns']],
   [
-    'applied, by kubectl as it does',
+    'applied without force for kubectl',
     'kubectl',
     ['apply', type, 'a', body, 'ns', { fieldManager: 'kubectl', isForced: false }],
   ],
   [
-    'applied by force, by a controller',
+    'applied with force for a controller',
     'flux',
     ['apply', type, 'a', body, 'ns', { fieldManager: 'flux', isForced: true }],
   ],
-])('what there is, is %s', async (_, manager, call) => {
+])('an existing object is %s', async (_, manager, call) => {
   const { check, asked } = answering(stored);
   expect(await check.accepted(kind, { object: existing, body, manager })).toBe(stored);
   expect(asked).toEqual([call]);
@@ -63,11 +63,11 @@ const NO_RIGHT = 'User "x" cannot create resource "ippolicies" in API group "tun
 const NO_NAMESPACE = new KubeError(404, 'NotFound', 'namespaces "ns" not found');
 
 test.each<[string, KubeError, string[], string[]]>([
-  ['somebody else has just made it', new KubeError(409, 'AlreadyExists', 'it exists'), [], []],
-  ['the server wants a moment of rest', new KubeError(429, 'TooManyRequests', 'later'), [], []],
-  ['who plans may not do it', new KubeError(403, 'Forbidden', NO_RIGHT), [], [NO_RIGHT]],
+  ['another client has just created it', new KubeError(409, 'AlreadyExists', 'it exists'), [], []],
+  ['the server throttles', new KubeError(429, 'TooManyRequests', 'later'), [], []],
+  ['the user lacks the permission', new KubeError(403, 'Forbidden', NO_RIGHT), [], [NO_RIGHT]],
   ['the files create its namespace', NO_NAMESPACE, ['ns'], ['namespace ns does not exist yet']],
-])('an object is taken as it is, with a note for who may act, if %s', async (_, error, namespaces, noted) => {
+])('an object is taken as it is, with a note where the user can act, if %s', async (_, error, namespaces, noted) => {
   const { check, notes } = answering(error, namespaces);
   expect(await check.accepted(kind, { object: made, body, manager: undefined })).toBe(made);
   expect(notes).toEqual(noted.map((note) => expect.stringContaining(note)));
@@ -93,9 +93,9 @@ test.each<[string, KubeObject, KubeError, string]>([
     new KubeError(422, 'Invalid', 'IPPolicy.tunnel-operator.dev "a" is invalid: spec.acl: Required value\nmore'),
     'spec.acl: Required value',
   ],
-  ['a webhook quotes what lacks a right', made, new KubeError(422, 'Invalid', NO_RIGHT), NO_RIGHT],
-  ['it is no object', made, new KubeError(400, 'BadRequest', 'strict decoding error'), 'strict decoding error'],
-  ['another has set its fields', existing, new KubeError(409, 'Conflict', 'conflict with "x"'), 'conflict with "x"'],
+  ['the message of a webhook looks like a missing permission', made, new KubeError(422, 'Invalid', NO_RIGHT), NO_RIGHT],
+  ['it is malformed', made, new KubeError(400, 'BadRequest', 'strict decoding error'), 'strict decoding error'],
+  ['others own its fields', existing, new KubeError(409, 'Conflict', 'conflict with "x"'), 'conflict with "x"'],
 ])('an object is refused if %s', async (_, of, error, message) => {
   const answer = accepted(error, of);
   await expect(answer).rejects.toBeInstanceOf(Blocked);
@@ -103,10 +103,10 @@ test.each<[string, KubeObject, KubeError, string]>([
 });
 
 test.each([
-  ['who plans is not known', new KubeError(401, 'Unauthorized', 'Unauthorized')],
+  ['the user is not authenticated', new KubeError(401, 'Unauthorized', 'Unauthorized')],
   ['the server fails', new KubeError(500, 'InternalError', 'failed')],
-  ['something else answers', new KubeError(302, 'Found', 'elsewhere')],
+  ['the answer is a redirect', new KubeError(302, 'Found', 'elsewhere')],
   ['there is no answer', new TypeError('fetch failed')],
-])('nothing is said about the object if %s', async (_, error) => {
+])('the check itself fails if %s', async (_, error) => {
   await expect(accepted(error)).rejects.toBe(error);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BoundedCalls, CALLS_AT_A_TIME } from '../../../src/operator/plan/bounded-calls.ts';
 
-test('so many calls begin at a time, and none once the plan has ended', async () => {
+test('a limited number of calls runs at a time, and none begins once the plan has ended', async () => {
   const calls = new BoundedCalls();
   const { promise: answer, resolve } = Promise.withResolvers<string>();
   let begun = 0;
@@ -22,7 +22,7 @@ test('so many calls begin at a time, and none once the plan has ended', async ()
   expect(begun).toBe(CALLS_AT_A_TIME);
 });
 
-test('a call that waits until the server takes calls again ends with the plan', async () => {
+test('a call that waits for the end of a pause is aborted when the plan ends', async () => {
   const calls = new BoundedCalls();
   const busy = Object.assign(new Error('busy'), { retryAfterMs: 300_000 });
   await expect(calls.admit(() => Promise.reject(busy))).rejects.toBe(busy);

@@ -1,4 +1,4 @@
-/** How a plan is made from its settings, on servers that answer as a test says; test/e2e has the whole. */
+/** Plans made from settings, with servers that give the answers of a test; test/e2e plans with real servers. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,14 +12,14 @@ const folder = await mkdtemp(join(tmpdir(), 'operator-plan-'));
 afterAll(() => rm(folder, { recursive: true }));
 
 const EDGE = 'edgtls_01m7yvm3eyf20vnt1006h45zq';
-/** That adopts something which is not there. */
+/** A TLSEdge that adopts a resource that does not exist. */
 const edge = (name: string, id = `${EDGE}2`) => ({
   apiVersion: 'tunnel-operator.dev/v1alpha1',
   kind: 'TLSEdge',
   metadata: { name, annotations: { 'tunnel-operator.dev/adopt': id } },
 });
 
-/** A cluster that has nothing, and checks nothing. */
+/** A cluster that has no objects, and throttles every check. */
 const nothing: Answer = (response, asked) => {
   const isList = /^GET .*\/tlsedges(\?|$)/.test(asked.line);
   const answer = isList ? json({ metadata: { resourceVersion: '1' }, items: [] }) : refusal(404);
@@ -30,7 +30,7 @@ const notFound: Answer = json({ error_code: 'NOT_FOUND', status_code: 404, msg: 
 interface Servers {
   cluster?: Answer;
   api?: Answer;
-  /** Of the context in the kubeconfig. */
+  /** The namespace of the context in the kubeconfig. */
   inContext?: string | undefined;
 }
 
@@ -72,13 +72,13 @@ test.each<[string, Partial<PlanConfig>, string | undefined]>([
   ['set', { namespace: 'set' }, 'context'],
   ['context', {}, 'context'],
   ['default', {}, undefined],
-])('an object that names no namespace is planned in the one called %s', async (expected, config, inContext) => {
+])('an object without a namespace is planned in the namespace called %s', async (expected, config, inContext) => {
   const { made, management } = await planning([edge('e')], config, { inContext });
   expect((await made).output).toContain(`TLSEdge ${expected}/e (`);
   expect(management.asked[0]?.headers['user-agent']).toBe('tunnel-operator plan');
 });
 
-test('a plan is for people to read, or for programs, and says what it could not check', async () => {
+test('a plan is text or JSON, and notes what it could not check', async () => {
   const cluster: Answer = (response, asked) =>
     (/^GET .*\/tlsedges(\?|$)/.test(asked.line) ? refusal(403) : nothing)(response, asked);
   const note = 'whether other TLSEdge objects claim the same was not checked: ';
@@ -91,7 +91,7 @@ test('a plan is for people to read, or for programs, and says what it could not 
   });
 });
 
-test('a cluster that fails ends the plan, which says so', async () => {
+test('a plan ends with the error of a cluster that fails', async () => {
   const { made } = await planning([edge('e')], {}, { cluster: refusal(500) });
   const failure = await made.catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(CannotStart);

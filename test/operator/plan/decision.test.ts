@@ -1,4 +1,4 @@
-/** What an object would do at the API, of which `plan` knows what its reconcile knows. */
+/** What `plan` decides for an object, from the same facts as its reconcile. */
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
 import { tlsEdgeKind } from '../../../src/operator/kinds/tls-edge.ts';
@@ -29,7 +29,7 @@ interface Answers {
   readonly seesAll?: boolean;
 }
 
-/** The verbs, with the ids that were asked for. */
+/** The verbs of a kind, and the ids that were observed. */
 function answering({ remotes = [], changed = [], immutable = [], replacing = [], seesAll = true }: Answers) {
   const asked: string[] = [];
   const external: AnyExternal = {
@@ -51,40 +51,40 @@ type Planned = ReturnType<typeof object>;
 const decided = (planned: Planned, answers: Answers) =>
   decide(undefined, answering(answers).external, planned, readSpec(tlsEdgeKind.spec, planned));
 
-/** What is asked for, of resources that do not exist. */
+/** The ids that are observed if no resource exists. */
 async function observed(planned: Planned) {
   const { asked, external } = answering({});
   await decide(undefined, external, planned, readSpec(tlsEdgeKind.spec, planned));
   return asked;
 }
 
-describe('a resource', () => {
+describe('the resource of an object', () => {
   test.each([
-    ['its status shows, whatever else the annotation names', object({ status }, { externalId: OTHER }), [OWN]],
-    ['its status shows, whatever it is to adopt', object({ status }, { adopt: OTHER }), [OWN]],
+    ['the one in its status, even if its annotation names another', object({ status }, { externalId: OTHER }), [OWN]],
+    ['the one in its status, even if it is to adopt another', object({ status }, { adopt: OTHER }), [OWN]],
     [
-      'its annotation names, once what the status shows is superseded',
+      'the one in its annotation, once the one in its status is superseded',
       object({ status }, { externalId: OTHER, retiring: superseded }),
       [OTHER],
     ],
-    ['its annotation names, without a status', object({}, { externalId: OTHER }), [OTHER]],
-    ['nothing names', object(), []],
-  ])('is what %s', async (_, planned, ids) => {
+    ['the one in its annotation, if it has no status', object({}, { externalId: OTHER }), [OTHER]],
+    ['none, if neither names one', object(), []],
+  ])('is %s', async (_, planned, ids) => {
     expect(await observed(planned)).toEqual(ids);
   });
 
   test.each([
     [{ externalId: '../users' }, '../users, which tunnel-operator.dev/external-id names, is no id of this kind'],
     [{ adopt: '../users' }, '../users, which is to be adopted, is no id of this kind'],
-  ])('is not asked for by what is no id: %j', async (annotations, message) => {
+  ])('is not looked up by a value that is not an id: %j', async (annotations, message) => {
     await expect(observed(object({}, annotations))).rejects.toThrow(message);
   });
 
   test.each<[string, Answers, object]>([
     ['stays if nothing differs', { remotes: [own] }, { action: 'none', changed: [] }],
-    ['changes in what differs', { remotes: [own], changed: ['a'] }, { action: 'change', changed: ['a'] }],
+    ['is changed in the members that differ', { remotes: [own], changed: ['a'] }, { action: 'change', changed: ['a'] }],
     [
-      'is replaced for what it cannot take',
+      'is replaced if it cannot take a change',
       { remotes: [own], changed: ['a'], replacing: ['a'], immutable: ['a'] },
       { action: 'replace', reason: `spec.a changed, which ${OWN} cannot take` },
     ],
@@ -104,13 +104,13 @@ describe('a resource', () => {
   test.each<[string, Planned, Answers, string]>([
     ['may be hidden from the API key', object({ status }), { seesAll: false }, 'or the API key may not see it'],
     [
-      'differs in what cannot change',
+      'differs in a member that cannot change',
       object({ status }),
       { remotes: [own], immutable: ['a'] },
       `${OWN} differs in spec.a`,
     ],
     [
-      'is to be adopted, and gone',
+      'is to be adopted but does not exist',
       object({}, { adopt: OTHER }),
       {},
       `${OTHER}, which is to be adopted, does not exist`,
@@ -122,14 +122,14 @@ describe('a resource', () => {
   });
 });
 
-describe('what is only observed', () => {
+describe('the resource that an object only observes', () => {
   const seen = (planned: Planned, remotes: readonly Remote[], kind: 'resource' | 'modules', owner = OWN) => {
     const spec = { ...readSpec(tlsEdgeKind.spec, planned), tlsEdgeRef: owner };
     const of = kind === 'modules' ? tlsEdgeModulesKind : tlsEdgeKind;
     return decideObserved(of, answering({ remotes }).external, planned, spec);
   };
 
-  test('is what its status shows, or else its annotations name', async () => {
+  test('is the one in its status, or else in its annotations', async () => {
     const onlyObserved = { action: 'none', reason: 'only observed' };
     const both = object({ status }, { adopt: OTHER });
     expect(await seen(both, [own, other], 'resource')).toEqual({ ...onlyObserved, id: OWN });
@@ -137,14 +137,14 @@ describe('what is only observed', () => {
     expect(await seen(named, [own, other], 'resource')).toEqual({ ...onlyObserved, id: OTHER });
   });
 
-  test('is the owner, of modules, whose owner may be yet to come', async () => {
+  test('is the owner if it observes modules, even if the owner does not exist yet', async () => {
     const elsewhere = object({ status: { id: OTHER, createGeneration: 0 } });
     expect(await seen(elsewhere, [own, other], 'modules')).toMatchObject({ action: 'none', id: OWN });
     const toCome = await seen(object(), [], 'modules', 'the id of the new TLSEdge ns/a');
     expect(toCome).toEqual({ action: 'none', reason: 'only observed' });
   });
 
-  test('blocks its object if it is no id, or nothing', async () => {
+  test('blocks its object if the id is invalid, or nothing has it', async () => {
     await expect(seen(object({}, { adopt: '../users' }), [], 'resource')).rejects.toThrow(
       '../users, which is to be observed, is no id of this kind',
     );
@@ -166,10 +166,10 @@ describe('modules', () => {
   };
 
   test.each<[string, Planned, Answers, object, string?]>([
-    ['are created with an owner that is yet to come', object(), { remotes: [SET] }, { action: 'create' }, TO_COME],
+    ['are created with an owner that does not exist yet', object(), { remotes: [SET] }, { action: 'create' }, TO_COME],
     ['are created if there are none', object(), { remotes: [EMPTY], changed: ['a'] }, { action: 'create', id: OWN }],
     ['are changed if there are some', object(), { remotes: [SET], changed: ['a'] }, { action: 'change', remote: SET }],
-    ['may be none', object(), { remotes: [EMPTY] }, { action: 'none', remote: EMPTY }],
+    ['may be empty', object(), { remotes: [EMPTY] }, { action: 'none', remote: EMPTY }],
     ['stay if they do not differ', movedFrom(OWN), { remotes: [SET] }, { action: 'none', remote: SET }],
     [
       'are deleted from an earlier owner',
@@ -193,7 +193,7 @@ describe('modules', () => {
   });
 });
 
-test('what is superseded is deleted at once only where a pause ends', () => {
+test('a superseded resource is deleted at once only when a pause ends', () => {
   const named = { externalId: OTHER, retiring: superseded };
   const [paused, running] = [object({}, { ...named, paused: 'true' }), object({}, named)];
   expect(overdue(paused, running)).toEqual([OWN]);
@@ -202,10 +202,10 @@ test('what is superseded is deleted at once only where a pause ends', () => {
 });
 
 test.each([
-  ['nothing', object({ uid: '' }), [], true],
-  ['what was created for the object', object({}, { externalId: OTHER }), [OTHER], true],
-  ['what was not', object({}, { externalId: OTHER }), [OWN], false],
-])('whether annotations name only its own: %s', async (_, planned, created, isOwn) => {
+  ['no resource', object({ uid: '' }), [], true],
+  ['a resource created for the object', object({}, { externalId: OTHER }), [OTHER], true],
+  ['another resource', object({}, { externalId: OTHER }), [OWN], false],
+])('whether annotations name only resources of the object: %s', async (_, planned, created, isOwn) => {
   const resources = created.map((id) => ({ id, sequence: 1 }));
   const scope = async () => ({ resources, nextSequence: 2 });
   expect(await namesOnlyItsOwn({ scope }, planned)).toBe(isOwn);

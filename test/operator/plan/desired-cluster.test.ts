@@ -1,4 +1,4 @@
-/** The cluster as files make it: what is read of it, and what they make of it. */
+/** The cluster with the files applied: what is read from it, and what the files change. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { GROUP } from '../../../src/operator/contract/names.ts';
@@ -15,7 +15,7 @@ const POLICIES = 'tunnel-operator.dev/v1alpha1/ippolicies';
 const GRANTS = 'gateway.networking.k8s.io/v1beta1/referencegrants';
 const kind = { kind: 'IPPolicy', plural: 'ippolicies' };
 
-/** The objects of the cluster by group, version and plural, or what comes instead of them. */
+/** The objects of the cluster by group, version and plural, or the error that reading them throws. */
 type Content = Readonly<Record<string, readonly KubeObject[] | Error>>;
 
 function cluster(documents: readonly ManifestDocument[], content: Content = {}) {
@@ -53,7 +53,7 @@ const core = (of: 'Secret' | 'ConfigMap' | 'Namespace', name: string, more: obje
 });
 
 describe('a file', () => {
-  test('makes an object that is yet to be created', async () => {
+  test('declares an object that does not exist yet', async () => {
     const { desired } = cluster([]);
     const document = file('a', { spec: { description: 'x' }, status: { id: 'forged' } }, { uid: 'forged' });
     const { object: made, body, manager } = await desired.applied(kind, document);
@@ -67,7 +67,7 @@ describe('a file', () => {
     expect([isNew(made), manager]).toEqual([true, undefined]);
   });
 
-  test('changes an object by what kubectl has applied before', async () => {
+  test('changes an existing object relative to what kubectl applied before', async () => {
     const before = {
       metadata: { annotations: { mine: '1' } },
       spec: { description: 'x', metadata: 'y' },
@@ -96,7 +96,7 @@ describe('a file', () => {
     expect([isNew(made), manager]).toEqual([false, undefined]);
   });
 
-  test('is sent as it is to a server that merges it', async () => {
+  test('is sent as it is for a server-side apply', async () => {
     const managedFields = [{ manager: 'flux', operation: 'Apply', fieldsV1: { 'f:spec': { 'f:old': {} } } }];
     const existing = object({ metadata: { managedFields }, spec: { old: 1 } });
     const { desired } = cluster([], { [POLICIES]: [existing] });
@@ -120,7 +120,7 @@ describe('the objects of a kind', () => {
   const spec = { description: 'new' };
   const there = [a, b, elsewhere].filter((each) => each !== undefined);
 
-  test('are those of the files, too, where all are asked for', async () => {
+  test('include those that exist only in the files', async () => {
     const foreign = { ...file('foreign'), apiVersion: 'other.example/v1' };
     const other = { ...file('other'), kind: 'TLSEdge' };
     const documents = [file('a', { spec }), file('c', { spec }), invalid('d'), foreign, other];
@@ -135,7 +135,7 @@ describe('the objects of a kind', () => {
   });
 });
 
-test('the files declare the Secrets and namespaces that they have', () => {
+test('the files declare only the Secrets and namespaces that they contain', () => {
   const { desired } = cluster([core('Secret', 's'), core('ConfigMap', 'c'), core('Namespace', 'n')]);
   expect(['s', 'c'].map((name) => desired.declaresSecret({ namespace: 'ns', name }))).toEqual([true, false]);
   expect(desired.declaresSecret({ namespace: 'other', name: 's' })).toBe(false);
@@ -155,7 +155,7 @@ describe('a text', () => {
   };
   const inCluster = { '/v1/secrets': [secret] };
 
-  test('is that of the cluster, unless the files have it', async () => {
+  test('comes from the files, or else from the cluster', async () => {
     expect(await read([], inCluster)).toEqual({ text: 'cluster', asked: ['/v1/secrets/ns/s'] });
     const map = object({ name: 's', kind: 'ConfigMap', data: { key: 'map' } });
     expect(await read([], { '/v1/configmaps': [map] }, source('ConfigMap'))).toMatchObject({ text: 'map' });

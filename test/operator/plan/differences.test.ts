@@ -9,11 +9,11 @@ describe('differences', () => {
     ['a value', 1, 2, [['spec.list', 1, 2]]],
     ['a member', { a: 1, b: 2 }, { a: 1, b: 3 }, [['spec.list.b', 2, 3]]],
     ['a member that is new', { a: 1 }, { a: 1, b: 3 }, [['spec.list.b', undefined, 3]]],
-    ['a member that goes', { a: 1, b: 3 }, { a: 1 }, [['spec.list.b', 3, undefined]]],
-    ['something with members that is new', undefined, { a: { b: 1 } }, [['spec.list.a.b', undefined, 1]]],
-    ['something empty that is new', undefined, {}, [['spec.list', undefined, {}]]],
+    ['a member that is removed', { a: 1, b: 3 }, { a: 1 }, [['spec.list.b', 3, undefined]]],
+    ['a new value with members', undefined, { a: { b: 1 } }, [['spec.list.a.b', undefined, 1]]],
+    ['a new empty value', undefined, {}, [['spec.list', undefined, {}]]],
     ['another type', 'x', { a: 1 }, [['spec.list', 'x', { a: 1 }]]],
-    ['null and something', null, { a: 1 }, [['spec.list', null, { a: 1 }]]],
+    ['null and an object', null, { a: 1 }, [['spec.list', null, { a: 1 }]]],
   ] as const)('of %s', ([, before, after, expected]) => {
     const found = differences('spec.list', before, after);
     expect(found).toEqual(expected.map(([path, old, now]) => ({ path, before: old, after: now })));

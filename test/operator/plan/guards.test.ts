@@ -1,4 +1,4 @@
-/** Which modules keep a route from its backend, in `plan` as in a reconcile. */
+/** Which modules hold a route back from its backend, in `plan` as in a reconcile. */
 import { expect, test } from 'vitest';
 import { GROUP } from '../../../src/operator/contract/names.ts';
 import { httpsEdgeRouteKind } from '../../../src/operator/kinds/https-edge-route.ts';
@@ -43,7 +43,7 @@ const remote = { id: 'edghtsrt_1', uri: '', backend: null };
 
 interface Surroundings {
   readonly grants?: readonly KubeObject[];
-  /** Of all modules. */
+  /** The planned action for all modules. */
   readonly plan?: Planned['action'];
 }
 
@@ -73,22 +73,22 @@ function heldBack(
 
 test.each<[string, KubeObject, readonly KubeObject[], string]>([
   ['of its own namespace', modulesIn('shop'), [], 'none'],
-  ['of its own namespace that are refused', modulesIn('shop', { issuer: 'https://a.example.com:99999' }), [], 'none'],
+  ['of its own namespace that are invalid', modulesIn('shop', { issuer: 'https://a.example.com:99999' }), [], 'none'],
   ['of another namespace that may refer to it', modulesIn('other'), [grant], 'none'],
   ['of another namespace that may not', modulesIn('other'), [], 'change'],
   ['of another route', declaring('shop', { routeRef: { name: 'other' }, oidc }), [], 'change'],
-  ['of a route that they name by its id', declaring('shop', { routeRef: { id: 'edghtsrt_2' }, oidc }), [], 'change'],
+  ['that refer to a route by its id', declaring('shop', { routeRef: { id: remote.id }, oidc }), [], 'change'],
   ['that are only observed', declaring('shop', { managementPolicy: 'Observe', oidc }), [], 'change'],
-])('modules %s', async (_, declared, grants, action) => {
+])('whether a route waits for modules %s', async (_, declared, grants, action) => {
   expect(await heldBack([declared], { grants })).toMatchObject({ action });
 });
 
 test.each<[string, readonly KubeObject[], Planned['action'] | undefined, string[], string]>([
-  ['as long as they are not set', [modulesIn('shop')], undefined, [], 'none'],
+  ['while they are not set', [modulesIn('shop')], undefined, [], 'none'],
   ['no longer once they are set', [modulesIn('shop')], undefined, ['oidc'], 'change'],
-  ['until all of one object are set', [declaring('shop', { oidc, oauth })], undefined, ['oidc'], 'none'],
+  ['until all modules of an object are set', [declaring('shop', { oidc, oauth })], undefined, ['oidc'], 'none'],
   [
-    'no longer once those of one of several objects are set',
+    'no longer once all modules of one of several objects are set',
     [modulesIn('shop'), declaring('shop', { oauth })],
     undefined,
     ['oidc'],
@@ -97,7 +97,7 @@ test.each<[string, readonly KubeObject[], Planned['action'] | undefined, string[
   ['not if the plan sets them', [modulesIn('shop')], 'create', [], 'change'],
   ['if the plan cannot set them', [modulesIn('shop')], 'blocked', [], 'none'],
   ['if they are paused', [declaring('shop', { oidc }, { paused: 'true' })], 'create', [], 'none'],
-])('modules keep a route from its backend %s', async (_, declared, plan, modules, action) => {
+])('modules hold a route back from its backend %s', async (_, declared, plan, modules, action) => {
   expect(await heldBack(declared, plan && { plan }, specOf(), modules)).toMatchObject({ action });
 });
 
@@ -109,7 +109,7 @@ test('a route that requires modules waits for some, whether or not an object dec
   expect(await heldBack([])).toBe(change);
 });
 
-test('what waits is left out, and said beside what else there is to say', async () => {
+test('a change that waits is left out of the plan, and mentioned after any other reason', async () => {
   const { guards, listed } = guardsAmong([modulesIn('shop')]);
   const guarded = { kind: httpsEdgeRouteKind, spec: specOf(), remote };
   const both = { ...change, changes: [MATCH, BACKEND] };

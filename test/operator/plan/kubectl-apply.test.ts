@@ -14,18 +14,18 @@ const entry = (manager: string, operation: string, fieldsV1: object, more = {}) 
 
 describe('the patch', () => {
   test.each([
-    ['sets what the file has', { a: 1, b: [2] }, {}, { a: 1, b: [2] }],
-    ['removes what was applied and the file has no more', { a: 1 }, { a: 0, b: 2 }, { a: 1, b: null }],
-    ['goes into members', { m: { a: 1 } }, { m: { b: 2, c: { d: 3 } } }, { m: { a: 1, b: null, c: null } }],
-    ['takes null for nothing', { a: null, b: null }, { a: 1 }, { a: null }],
+    ['sets the members of the file', { a: 1, b: [2] }, {}, { a: 1, b: [2] }],
+    ['removes members applied before that have left the file', { a: 1 }, { a: 0, b: 2 }, { a: 1, b: null }],
+    ['descends into members', { m: { a: 1 } }, { m: { b: 2, c: { d: 3 } } }, { m: { a: 1, b: null, c: null } }],
+    ['treats null as absent', { a: null, b: null }, { a: 1 }, { a: null }],
     [
-      'replaces lists, and what has another form',
+      'replaces lists, and values of another type',
       { l: [1], m: { a: 1 } },
       { l: [1, 2], m: 5 },
       { l: [1], m: { a: 1 } },
     ],
     [
-      'is of own members only',
+      'removes members named like inherited properties',
       {},
       JSON.parse('{"constructor": 1, "__proto__": 2}'),
       { constructor: null, ['__proto__']: null },
@@ -34,7 +34,7 @@ describe('the patch', () => {
     expect(applyPatch(file, before(applied))).toEqual(expected);
   });
 
-  test('leaves what it does not name, and removes what it says', () => {
+  test('leaves members that it does not name, and removes those that are null', () => {
     expect(patched({ a: 1, m: { x: 1, y: 2 }, n: 1 }, { m: { y: null, z: { deep: null } }, n: { p: 1 } })).toEqual({
       a: 1,
       m: { x: 1, z: {} },
@@ -43,13 +43,13 @@ describe('the patch', () => {
   });
 });
 
-describe('what was applied before', () => {
+describe('the members applied before', () => {
   test.each([
-    ['is in the annotation of kubectl', { annotations: { [LAST_APPLIED]: '{"spec":{"a":1}}' } }, { spec: { a: 1 } }],
-    ['is nothing in an annotation that was edited', { annotations: { [LAST_APPLIED]: '{' } }, {}],
-    ['is nothing if nobody has applied it', { managedFields: [entry('x', 'Update', { 'f:spec': {} })] }, {}],
+    ['are in the annotation of kubectl', { annotations: { [LAST_APPLIED]: '{"spec":{"a":1}}' } }, { spec: { a: 1 } }],
+    ['are none if the annotation is not valid JSON', { annotations: { [LAST_APPLIED]: '{' } }, {}],
+    ['are none if the object was never applied', { managedFields: [entry('x', 'Update', { 'f:spec': {} })] }, {}],
     [
-      'is in the managed fields of who has applied it on the server, kubectl before others',
+      'are in the managed fields of a server-side apply, with kubectl before others',
       {
         managedFields: [
           entry('flux', 'Apply', { 'f:metadata': {} }),
@@ -63,7 +63,7 @@ describe('what was applied before', () => {
     expect(appliedBefore({ metadata: { ...metadata, ...more } }).members).toEqual(expected);
   });
 
-  test('on the server has its manager, whoever that is, and what others own', () => {
+  test('on the server come with the field manager, and with the members that others own', () => {
     const managedFields = [
       entry('edit', 'Update', { 'f:spec': { 'f:a': {} } }),
       entry('flux', 'Apply', { 'f:spec': { 'f:a': {}, 'f:b': {} } }),

@@ -18,7 +18,7 @@ async function manifestsIn(content: string) {
 
 const read = async (content: string) => (await manifestsIn(content)).map(({ document }) => document);
 
-/** Until the end of the test. */
+/** Replaces standard input until the end of the test. */
 function giveStandardInput(stdin: Readable) {
   const before = Object.getOwnPropertyDescriptor(process, 'stdin') ?? {};
   Object.defineProperty(process, 'stdin', { value: stdin, configurable: true });
@@ -51,10 +51,10 @@ describe('manifest files', () => {
   });
 
   test.each([
-    ['an alias of nothing', '*nowhere', 'nowhere'],
-    ['an alias within what it stands for', '&a {b: *a}', 'circular'],
+    ['an alias without an anchor', '*nowhere', 'nowhere'],
+    ['an alias inside its own anchor', '&a {b: *a}', 'circular'],
     [
-      'aliases without end',
+      'aliases that expand too far',
       '[&a [x], &b [*a, *a, *a, *a, *a, *a], &c [*b, *b, *b, *b, *b, *b], *c, *c]',
       'alias count',
     ],
@@ -71,7 +71,7 @@ describe('manifest files', () => {
     ['metadata.name', '{apiVersion: v1, kind: X, metadata: {name: ""}}'],
     ['metadata.namespace', '{apiVersion: v1, kind: X, metadata: {name: x, namespace: 1}}'],
     ['metadata.annotations.a', '{apiVersion: v1, kind: X, metadata: {name: x, annotations: {a: 1}}}'],
-  ])('are refused for the %s that an object cannot have: %s', async (path, content) => {
+  ])('are refused if %s is missing or invalid: %s', async (path, content) => {
     await expect(read(content)).rejects.toThrow(`manifest.yaml, document 1 is no Kubernetes object: ${path}: `);
   });
 

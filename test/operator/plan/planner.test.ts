@@ -1,4 +1,4 @@
-/** What is planned for the objects of files, and what keeps one of them from it without ending the plan. */
+/** What is planned for the objects of files, and what blocks one of them without ending the plan. */
 
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -22,19 +22,19 @@ import { object } from '../objects.ts';
 const missing = new ApiError({ error_code: 'NOT_FOUND', status_code: 404, msg: 'not found', details: {} });
 
 interface Surroundings {
-  /** By the plurals of their kinds. */
+  /** The objects of the cluster by the plurals of their kinds, or the error that reading them throws. */
   readonly objects?: Readonly<Record<string, readonly KubeObject[] | Error>>;
   readonly remotes?: readonly Remote[] | Error;
-  /** The members that differ, of every resource. */
+  /** The members in which every resource differs. */
   readonly changed?: string[];
   readonly mayAdopt?: boolean;
-  /** The names of those that the API server takes longer to answer about. */
+  /** The names of the objects for which the API server takes longer to answer. */
   readonly slow?: readonly string[];
   /** The plural of the kind whose objects the API server refuses. */
   readonly refused?: string;
 }
 
-/** Plans with every kind, on servers that have what is given. */
+/** Plans the documents with every kind, on servers with the given content. */
 async function planned(documents: readonly ManifestDocument[], surroundings: Surroundings = {}) {
   const { objects = {}, remotes = [], changed = [], mayAdopt = true, slow = [], refused } = surroundings;
   const original = createClient({ baseUrl: 'http://localhost:1', apiKey: 'x' });
@@ -69,7 +69,7 @@ async function planned(documents: readonly ManifestDocument[], surroundings: Sur
     },
     list: async (type: ResourceType) => ({ items: itemsOf(type), resourceVersion: '1', continueToken: undefined }),
   };
-  // Unless it refuses, what it is asked about is taken as it is.
+  // An object whose check is throttled is taken as it is.
   const busy = async ({ plural }: ResourceType): Promise<never> => {
     if (plural === refused) throw new KubeError(422, 'Invalid', 'in other words');
     throw new KubeError(429, 'TooManyRequests', 'busy');
@@ -125,7 +125,7 @@ const blocked = (reason: string) => ({ action: 'blocked', reason: expect.stringC
 const own = { id: OWN, uri: '', description: 'old', hostports: [] };
 const status = { id: OWN, createGeneration: 1 };
 
-test('objects are planned in the order of the files, each after what it refers to, and others’ not at all', async () => {
+test('plans keep the file order, objects may refer to later ones, and other API groups are skipped', async () => {
   const foreign = { ...edge('foreign'), apiVersion: 'other.example/v1' };
   const plans = await planned([modules('m', { tlsEdgeRef: { name: 'e' } }), foreign, edge('e', { description: 'x' })]);
   expect(plans).toMatchObject([
@@ -139,7 +139,7 @@ test('objects are planned in the order of the files, each after what it refers t
   ]);
 });
 
-test('a resource that is there changes in what differs', async () => {
+test('an existing resource is changed in the members that differ', async () => {
   const surroundings = { objects: { tlsedges: [object({ name: 'e', kind: 'TLSEdge', status })] }, remotes: [own] };
   const [change] = await planned([edge('e', { description: 'new' })], { ...surroundings, changed: ['description'] });
   expect(change).toMatchObject({ action: 'change', id: OWN });
@@ -149,32 +149,32 @@ test('a resource that is there changes in what differs', async () => {
 
 test.each<[string, readonly ManifestDocument[], Surroundings, string]>([
   ['the files contradict each other', [edge('e'), edge('e', { description: 'x' })], {}, 'declared differently'],
-  ['its kind is not known', [file('Other', 'e')], {}, 'the operator has no kind Other'],
+  ['its kind is unknown', [file('Other', 'e')], {}, 'the operator has no kind Other'],
   [
     'it is being deleted',
     [edge('e')],
     { objects: { tlsedges: [object({ name: 'e', metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } })] } },
     'the object is being deleted',
   ],
-  ['it has a member that the kind has not', [edge('e', { other: 1 })], {}, 'spec.other: unknown field'],
-  ['a member is not what it can be', [edge('e', { description: 1 })], { refused: 'tlsedges' }, 'spec.description: '],
+  ['it has a member that its kind lacks', [edge('e', { other: 1 })], {}, 'spec.other: unknown field'],
+  ['a member has an invalid value', [edge('e', { description: 1 })], { refused: 'tlsedges' }, 'spec.description: '],
   ['the API server refuses it', [edge('e')], { refused: 'tlsedges' }, 'in other words'],
-  ['it lacks what it refers to', [modules('m', { tlsEdgeRef: { name: 'x' } })], {}, 'TLSEdge ns/x does not exist'],
+  ['its reference has no target', [modules('m', { tlsEdgeRef: { name: 'x' } })], {}, 'TLSEdge ns/x does not exist'],
   [
-    'it may not be looked at in the cluster',
+    'it may not be read in the cluster',
     [edge('e')],
     { objects: { tlsedges: new KubeError(403, 'Forbidden', 'no right') } },
     'could not be looked at: no right',
   ],
   [
-    'it may not be looked at in the API',
+    'its resource may not be read in the API',
     [edge('e', {}, { adopt: OTHER })],
     { remotes: denied },
     'could not be looked at with this API key: denied',
   ],
   ['it may not adopt', [edge('e', {}, { adopt: OWN })], { remotes: [own], mayAdopt: false }, 'may be neither adopted'],
   [
-    'it may name nothing by its id',
+    'it may not refer to a resource by its id',
     [modules('m', { tlsEdgeRef: { id: OWN } })],
     { remotes: [own], mayAdopt: false },
     'nothing may be named by its id',
@@ -186,7 +186,7 @@ test.each<[string, readonly ManifestDocument[], Surroundings, string]>([
     'must belong to a bot',
   ],
   [
-    'what it names by its id does not exist',
+    'it names a resource by an id that does not exist',
     [file('TunnelCredential', 'c', { ownerId: USER, secret: {} })],
     {},
     `spec.ownerId: ${USER} does not exist`,
@@ -203,7 +203,7 @@ test.each<[string, readonly ManifestDocument[], Surroundings, string]>([
   expect(last).toMatchObject({ action: 'create' });
 });
 
-test('one that is paused does nothing, whatever its spec is, but claims what it names, even if it comes last', async () => {
+test('a paused object does nothing, even with an invalid spec, but its claim counts in file order', async () => {
   const [a, b] = [edge('a', { other: 1 }, { paused: 'true', adopt: OWN }), edge('b', {}, { adopt: OWN })];
   const paused = { name: 'a', action: 'none', reason: 'paused', changes: [] };
   expect(await planned([a, b], { remotes: [own] })).toMatchObject([paused, blocked('TLSEdge ns/a')]);
@@ -214,7 +214,7 @@ test('one that is paused does nothing, whatever its spec is, but claims what it 
 test.each([
   ['answered first', []],
   ['answered last', ['a', 'c']],
-])('of several new objects, the first in the files has what they all claim, or deliver into: %s', async (_, slow) => {
+])('of new objects that claim one resource or Secret, the first in the files gets it when %s', async (_, slow) => {
   const plans = await planned(
     [
       edge('a', {}, { adopt: OWN }),
@@ -236,7 +236,7 @@ test.each<[string, Surroundings, Record<string, string>, object]>([
   ['is created', {}, {}, { action: 'create' }],
   ['is kept', { remotes: [own] }, { adopt: OWN }, { id: OWN }],
   ['is blocked', {}, { adopt: OTHER }, blocked('TLSEdge ns/e is not ready yet')],
-])('what refers to an object of the files that %s follows it', async (_, surroundings, annotations, expected) => {
+])('the plan of an object follows that of its target, which %s', async (_, surroundings, annotations, expected) => {
   const [plan] = await planned([modules('m', { tlsEdgeRef: { name: 'e' } }), edge('e', {}, annotations)], surroundings);
   expect(plan).toMatchObject(expected);
 });

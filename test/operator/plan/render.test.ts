@@ -12,7 +12,7 @@ const planned = (action: Planned['action'], more: Partial<Planned> = {}): Planne
   ...more,
 });
 
-test('a plan in text', () => {
+test('a plan in text lists the objects with their changes, and ends with a summary', () => {
   const long = `line\n${'x'.repeat(200)}`;
   const longest = 'x'.repeat(158);
   const text = asText([
@@ -54,7 +54,7 @@ test('a plan in text', () => {
   expect(asText([])).toBe('Plan: 0 to create, 0 to change, 0 to replace, 0 without a change, 0 blocked.\n');
 });
 
-test('a plan in JSON says of secrets only that they change', () => {
+test('a plan in JSON says that a secret changes, but not its value', () => {
   const changes = [{ path: 'spec.a', before: undefined, after: 1 }, { path: 'spec.b', isSecret: true } as const];
   expect(JSON.parse(asJson([planned('change', { id: 'k_1', changes })]))).toEqual({
     notes: [],

@@ -1,4 +1,4 @@
-/** Which Secrets an object can deliver into, as its reconcile will find them. */
+/** Into which Secrets an object can deliver, by the same rules as in its reconcile. */
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
 import { tunnelCredentialKind } from '../../../src/operator/kinds/tunnel-credential.ts';
@@ -35,7 +35,7 @@ function secretOf(owner: KubeObject, handed: Handed = TOKEN, more: object = {}):
   return object({ ...body, ...more, name: 's', metadata });
 }
 
-/** As it stays where its owner was deleted. */
+/** The Secret that stays when its owner is deleted. */
 function released(): KubeObject {
   const { metadata, ...secret } = secretOf(credential('gone'));
   const { ownerReferences: _, ...kept } = metadata;
@@ -64,17 +64,17 @@ function among({ existing, isDeclared = false, mayAdopt = true }: Surroundings =
   return { deliver, notes };
 }
 
-describe('a Secret that is there', () => {
+describe('an existing Secret', () => {
   const own = credential('a');
 
-  test('takes what its owner hands out, and nobody else’s', async () => {
+  test('accepts deliveries of its owner only', async () => {
     const { deliver, notes } = among({ existing: secretOf(own), isDeclared: true });
     await expect(deliver(own)).resolves.toBeUndefined();
     await expect(deliver(credential('b'))).rejects.toThrow('Secret s exists and belongs to TunnelCredential a');
     expect(notes).toEqual([]);
   });
 
-  test('is of its type for good', async () => {
+  test('must have the type that is delivered', async () => {
     const { deliver } = among({ existing: secretOf(own, TOKEN, { type: 'Opaque' }) });
     await expect(deliver(own)).rejects.toThrow('Secret s has the type Opaque');
   });
@@ -82,7 +82,7 @@ describe('a Secret that is there', () => {
   test.each([
     [true, 'which no longer exists'],
     [false, 'which may not be adopted from namespace ns'],
-  ])('may hold what nobody owns any more; where adoption is granted: %s', async (mayAdopt, why) => {
+  ])('without an owner is only for the object that has its resource; adoption granted: %s', async (mayAdopt, why) => {
     const { deliver } = among({ existing: released(), mayAdopt });
     await expect(deliver(own)).rejects.toThrow(why);
     await expect(deliver(own, { action: 'none', remote: REMOTE })).resolves.toBeUndefined();
@@ -92,18 +92,18 @@ describe('a Secret that is there', () => {
     ['the API does not show the value again', { action: 'none', remote: REMOTE }, true],
     ['the API shows the same value', { action: 'change', remote: SHOWN }, true],
     ['the API shows another value', { action: 'change', remote: SHOWN_ANOTHER }, false],
-    ['another resource takes the place of this one', { action: 'replace', remote: REMOTE }, false],
+    ['the resource is to be replaced', { action: 'replace', remote: REMOTE }, false],
     ['there is no resource yet', CREATE, false],
     ['it is of another resource', { action: 'none', remote: { ...REMOTE, id: 'cr_2' } }, false],
-  ])('may be immutable as long as it stays as it is: %s', async (_, decision, isKept) => {
+  ])('may be immutable only if its content stays the same: %s', async (_, decision, isKept) => {
     const { deliver } = among({ existing: secretOf(own, TOKEN, { immutable: true }) });
     const delivered = deliver(own, decision);
     await (isKept ? expect(delivered).resolves.toBeUndefined() : expect(delivered).rejects.toThrow('is immutable'));
   });
 });
 
-describe('a Secret that is to come', () => {
-  test('is of the one of several objects whose turn comes first', async () => {
+describe('a Secret that does not exist yet', () => {
+  test('belongs to the object whose turn comes first', async () => {
     const { deliver } = among();
     const { promise: turn, resolve: come } = Promise.withResolvers<void>();
     const later = deliver(credential('later', ''), CREATE, turn);

@@ -1,4 +1,4 @@
-/** The values that a plan shows, old and new. */
+/** The old and new values that a plan shows. */
 import { describe, expect, test } from 'vitest';
 import { httpsEdgeRouteModulesKind } from '../../../src/operator/kinds/https-edge-route-modules.ts';
 import { kinds } from '../../../src/operator/kinds/kinds.ts';
@@ -54,11 +54,11 @@ test('references are shown by the names of the objects, with the namespace if it
   ]);
 });
 
-describe('what is secret', () => {
+describe('a plan hides', () => {
   const routeRef = { name: 'r' };
   const clientId = { value: 'x' };
 
-  test('is what takes texts, in a member that is sealed as a whole', () => {
+  test('only the parts of a secret member that take their text from a source', () => {
     const github = { clientId, clientSecret: { value: 'NEW' }, organizations: ['new'] };
     const declared = readSpec(
       httpsEdgeRouteModulesKind.spec,
@@ -80,7 +80,7 @@ describe('what is secret', () => {
     );
   });
 
-  test('is what was taken from a Secret until now, with all that is in it', () => {
+  test('a whole member if any part of it came from a Secret before', () => {
     const oidc = { issuer: 'https://a.example.com', clientId, clientSecret: { value: 'y' }, scopes: ['a'] };
     const declared = readSpec(httpsEdgeRouteModulesKind.spec, object({ spec: { routeRef, oidc } }));
     const texts = new Map([['spec.oidc.clientId', 'x']]);
@@ -91,7 +91,7 @@ describe('what is secret', () => {
     ]);
   });
 
-  test('is a header from a Secret, however its name is written', () => {
+  test('a header from a Secret, in any spelling of its name', () => {
     const backends = kindCalled('HTTPResponseBackend');
     const secretKeyRef = { name: 'app', key: 'auth' };
     const headers = { Authorization: { secretKeyRef }, 'X-Plain': { value: 'shown' } };
@@ -107,7 +107,7 @@ describe('what is secret', () => {
   });
 });
 
-test('members that the kind does not have are refused, all of them at once', () => {
+test('members that the kind does not have are all refused in one error', () => {
   const known = { tlsEdgeRef: { name: 'edge' }, managementPolicy: 'Observe', deletionPolicy: 'Retain' };
   const refused = (more: object) => () => requireKnownMembers(tlsEdgeModulesKind, { ...known, ...more });
   expect(refused({})).not.toThrow();

@@ -7,7 +7,7 @@ import { observingAgain } from '../../../src/operator/plan/steady-observation.ts
 const external = ipPolicyKind.external(createClient({ baseUrl: 'http://localhost:1', apiKey: 'x' }));
 const remote = { id: 'ipp_1', uri: '' };
 
-/** What changes while it is read, so many times. */
+/** A resource that changes during the first `times` reads. */
 const changing = (times: number, failure: Error = new StaleObject('ipp_1 changed while it was read')) => {
   let left = times;
   return observingAgain({
@@ -19,7 +19,7 @@ const changing = (times: number, failure: Error = new StaleObject('ipp_1 changed
   });
 };
 
-test('what changed while it was observed is observed again, a few times', async () => {
+test('a resource that changes while it is observed is observed again, up to five times in all', async () => {
   await expect(changing(4).observe('ipp_1')).resolves.toBe(remote);
   const observed = changing(5).observe('ipp_1');
   await expect(observed).rejects.toBeInstanceOf(Blocked);

@@ -7,7 +7,7 @@ test.each([
   '2001-09-09T01:46:40.123Z',
   '2026-11-22T07:00:00.999Z',
   '9999-12-31T23:59:59.999Z',
-])('the first id of %s is a UUIDv7 of that millisecond, with nothing random', (at) => {
+])('the first id of %s is a UUIDv7 of that millisecond, without random bits', (at) => {
   const id = firstIdAt('ev', new Date(at));
   expect(idOf('ev').parse(id)).toBe(id);
   const uuid = TypeID.fromString(id).toUUID();
@@ -15,7 +15,7 @@ test.each([
   expect(Number.parseInt(uuid.slice(0, 13).replace('-', ''), 16)).toBe(Date.parse(at));
 });
 
-test('the first id of a moment lies between what was made before and what is made from then on', () => {
+test('the first id of a moment sorts between the ids made before and those made from then on', () => {
   const before = newId('ev');
   const start = Date.now();
   while (Date.now() === start);
@@ -24,7 +24,7 @@ test('the first id of a moment lies between what was made before and what is mad
   expect([after, first, before].sort()).toEqual([before, first, after]);
 });
 
-test('an id has one of its prefixes, or the reason says which', () => {
+test('an id must have one of the given prefixes, and otherwise the reason names them', () => {
   expect(idOf('a', 'b').parse(newId('b'))).toMatch(/^b_/);
   expect(idOf('a', 'b').safeParse(newId('c')).error?.issues[0]?.message).toBe(
     'must be an id that starts with a_ or b_ followed by 26 characters',

@@ -6,10 +6,10 @@ test.each([
   ['null', null, null],
   ['""', '', null],
   ['a value', 'eu', 'eu'],
-])('%s is read as such', (_, sent, read) => {
+])('null and "" are read as none, a value as itself: %s', (_, sent, read) => {
   expect(orNone(z.enum(['eu'])).parse(sent)).toBe(read);
 });
 
-test('what is neither is refused', () => {
+test('anything else is refused', () => {
   for (const sent of [' ', 'mars', 0, false]) expect(orNone(z.enum(['eu'])).safeParse(sent).success).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** How clients say "none" in what the operations of the API take, at any depth: by leaving it out, by null, and by "". */
+/** How clients say "none" in a request, at any depth: by leaving a member out, by null, and by "". */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
@@ -14,7 +14,7 @@ interface Member {
 const schemaType = z.instanceof(z.ZodType);
 const LEAVES = [z.ZodString, z.ZodNumber, z.ZodBoolean, z.ZodEnum, z.ZodLiteral, z.ZodNever];
 
-/** Without what lets a value be absent or none. */
+/** Unwraps what lets a value be absent or none. */
 function inside(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
     return inside(schemaType.parse(schema.unwrap()));
@@ -22,7 +22,7 @@ function inside(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodPreprocess ? inside(schemaType.parse(schema.out)) : schema;
 }
 
-/** The members of all objects in a schema. Throws on what it cannot look into, which could hide some. */
+/** The members of all objects in a schema. Throws on a schema that it cannot look into, which could hide members. */
 function membersOf(schema: z.ZodType, place: string): Member[] {
   const value = inside(schema);
   const of = (inner: unknown, at: string) => membersOf(schemaType.parse(inner), at);
@@ -43,7 +43,7 @@ const takes = ({ schema }: Member, value: unknown) => schema.safeParse(value).su
 const read = ({ schema }: Member, value: unknown) => schema.safeParse(value).data;
 const allOf = ({ body, operationId }: Operation) => (body ? membersOf(body, operationId) : []);
 
-/** Ids, enums and times, as the OpenAPI document has them. */
+/** Whether the OpenAPI document has the member as an id, an enum or a time. */
 function isIdEnumOrTime({ schema }: Member): boolean {
   const json = z.toJSONSchema(inside(schema), { io: 'input', unrepresentable: 'any' });
   const { data } = keywords.safeParse(json);
@@ -56,10 +56,10 @@ const keywords = z.object({
   'x-form': z.object({ format: z.string().optional() }).optional(),
 });
 
-/** Who may enter, and as what, is said and not reset. */
+/** Whether an account is active, or an admin, is stated and never reset. */
 const SAID = /\.(?:active|admin)$/;
 
-/** The members that a PATCH may leave as they are, but not reset: what the create of the same family requires. */
+/** Members that a PATCH may leave unchanged but not reset: those that the create of the same family requires. */
 function requiredOnCreate({ path }: Operation): string[] {
   const create = OPERATIONS.find((other) => other.method === 'POST' && `${other.path}/{id}` === path);
   const members = create ? allOf(create).filter((member) => !takes(member, undefined)) : [];
@@ -74,17 +74,17 @@ describe.each(withBody.map((operation) => [operation.operationId, operation] as 
   const ofForm = Object.groupBy(optional, (member) => (isIdEnumOrTime(member) ? 'ids' : 'others'));
   const places = (members: Member[]) => members.map(({ place }) => place);
 
-  test('takes null for what may be left out', () => {
+  test('accepts null for members that may be left out', () => {
     const needed = optional.filter(({ place }) => !SAID.test(place) && !kept.includes(place.replace(/^\w+/, '')));
     expect(places(needed.filter((member) => !takes(member, null)))).toEqual([]);
   });
 
-  test('takes "" as none for ids, enums and times that may be none', () => {
+  test('accepts "" as none for ids, enums and times that may be none', () => {
     const meant = (ofForm.ids ?? []).filter((member) => takes(member, null));
     expect(places(meant.filter((member) => !takes(member, '') || read(member, '') !== null))).toEqual([]);
   });
 
-  test('takes "" as a value, or not at all, for everything else', () => {
+  test('accepts "" as a value, or not at all, for everything else', () => {
     const wrong = (ofForm.others ?? []).filter((member) => takes(member, '') && read(member, '') !== '');
     expect(places(wrong)).toEqual([]);
   });
@@ -107,7 +107,7 @@ test('the ids, enums and times of all bodies are found', () => {
 const parameters = OPERATIONS.flatMap(({ query, operationId }) => (query ? membersOf(query, operationId) : []));
 
 test.each(parameters.map((parameter) => [parameter.place, parameter] as const))(
-  'the query parameter %s counts as not sent if it is empty',
+  'the query parameter %s counts as absent if it is empty',
   (_, parameter) => {
     expect(takes(parameter, undefined)).toBe(true);
     expect(takes(parameter, '')).toBe(true);

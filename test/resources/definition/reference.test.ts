@@ -30,12 +30,12 @@ test.each([
   [1, [], 'must have at least 1 id'],
   [2, [newId('ipp')], 'must have at least 2 ids'],
   [0, [newId('ipp'), newId('ipp'), newId('ipp')], 'must have at most 2 ids'],
-])('of a list with at least %i and at most 2 ids, %o is refused', (min, ids, message) => {
+])('a list of at least %i and at most 2 ids refuses %o', (min, ids, message) => {
   const { input } = requiredReferences([ipPolicy], 'policies', 'Policies.', { min, max: 2 });
   expect(input.safeParse(ids).error?.issues[0]?.message).toBe(message);
 });
 
-describe('what is known of a member', () => {
+describe('the lookup of a read-only member', () => {
   const known = { members: { a: showing('b') }, inside: { list: { c: showing('d') } } };
   test.each([
     [['a'], known.members.a],
@@ -52,7 +52,7 @@ describe('what is known of a member', () => {
     expect(readOnlyAt(known, path)).toBe(expected);
   });
 
-  test('of a module: references as it shows them stand for the ids that it takes', () => {
+  test('in a module maps the references that it shows to the ids that it accepts', () => {
     const { members } = readOnlyInModule(tlsEdgeIpRestriction.fields);
     expect(Object.keys(members)).toEqual(['ip_policies']);
     const { member, read } = members.ip_policies?.standsFor ?? {};
@@ -63,6 +63,6 @@ describe('what is known of a member', () => {
   });
 });
 
-test('a module is enabled unless it says otherwise', () => {
+test('a module is enabled by default', () => {
   expect(tlsEdgeIpRestriction.fields.enabled.initial).toBe(true);
 });

@@ -19,7 +19,7 @@ const mixedCase = (name: string) =>
     .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
     .map((upper) => [...name].map((letter, index) => (upper[index] ? letter.toUpperCase() : letter)).join(''));
 
-/** What a rule means, said a second time: as a pattern over the text of a request. */
+/** A second implementation of rules: a pattern over the text of a request. */
 function oracle(rule: string, request: string): boolean {
   if (rule === '*') return true;
   const quote = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&');
@@ -61,7 +61,7 @@ function allows(ruleText: string, requested: string): boolean {
   return permits(parsed.value, target(requested));
 }
 
-/** Pairs that have something in common; two texts at random hardly ever match. */
+/** Pairs that have something in common, since two random texts hardly ever match. */
 const related = fc.oneof(
   fc.tuple(rule, request),
   host.chain((name) =>
@@ -94,7 +94,7 @@ const related = fc.oneof(
 );
 
 describe('matching', () => {
-  test('agrees with what the rules say, said another way', () => {
+  test('agrees with a second implementation', () => {
     let matches = 0;
     fc.assert(
       fc.property(related, ([ruleText, requested]) => {
@@ -107,7 +107,7 @@ describe('matching', () => {
     expect(matches).toBeGreaterThan(300);
   });
 
-  test('of several rules is that of any, and names the first', () => {
+  test('of several rules succeeds if any of them matches, and names the first', () => {
     fc.assert(
       fc.property(fc.array(rule, { maxLength: 5 }), request, (rules, requested) => {
         const matched = rules.find((each) => oracle(each, requested)) ?? null;
@@ -135,7 +135,7 @@ describe('matching', () => {
 });
 
 describe('the grammar', () => {
-  test('takes every rule that is put together from valid parts', () => {
+  test('accepts every rule composed of valid parts', () => {
     fc.assert(fc.property(rule, (text) => void expect(parseRule(text)).toHaveProperty('value')));
   });
 
@@ -197,7 +197,7 @@ describe('the grammar', () => {
     expect('reason' in parsed && parsed.reason).toMatch(reason);
   });
 
-  test('takes wildcards in a rule, but not in a request for a label', () => {
+  test('accepts wildcards in a rule, but not in a request for a label', () => {
     expect(parseRule('bind:a=*')).toHaveProperty('value');
     for (const [target, name] of [
       ['a=*', 'value'],
@@ -215,7 +215,7 @@ describe('an ACL', () => {
     expect(result.error?.issues.map(({ path }) => path)).toEqual([[1], [3]]);
   });
 
-  test('has a most number of rules', () => {
+  test('has a maximum number of rules', () => {
     const rules = Array.from({ length: MAX_ACL_RULES }, (_, n) => `bind:h${n}.example`);
     expect(acl.safeParse(rules).success).toBe(true);
     expect(acl.safeParse([...rules, '*']).success).toBe(false);

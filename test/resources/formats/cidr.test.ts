@@ -38,7 +38,7 @@ describe('the canonical form of a block', () => {
     );
   });
 
-  test('of IPv6 is as in RFC 5952, however it is written', () => {
+  test('of IPv6 follows RFC 5952, however the block is written', () => {
     fc.assert(
       fc.property(v6, fc.boolean(), ([value, length], upper) => {
         const base = network(value, length, 128);
@@ -52,7 +52,7 @@ describe('the canonical form of a block', () => {
     );
   });
 
-  test('of IPv6 may be written with an IPv4 address at its end', () => {
+  test('of IPv6 has no IPv4 address at its end, even if the block is written with one', () => {
     const heads = fc.constantFrom<[string, bigint]>(
       ['::', 0n],
       ['0:0:0:0:0:0:', 0n],
@@ -79,7 +79,7 @@ describe('the canonical form of a block', () => {
     );
   });
 
-  test('is refused where bits beyond the prefix are set, and named as the block that was meant', () => {
+  test('is suggested when a block is refused because bits beyond the prefix are set', () => {
     fc.assert(
       fc.property(v4, ([value, length]) => {
         const base = network(value, length, 32);
@@ -91,7 +91,7 @@ describe('the canonical form of a block', () => {
     );
   });
 
-  test('means the same addresses to the block lists of Node', () => {
+  test('covers the same addresses according to the BlockList of Node.js', () => {
     const pair = fc.oneof(fc.tuple(v4, v4), fc.tuple(v6, v6));
     fc.assert(
       fc.property(pair, ([[value, length], [other]]) => {
@@ -112,7 +112,7 @@ describe('the canonical form of a block', () => {
   });
 });
 
-describe('what is no block', () => {
+describe('an invalid block', () => {
   test.each([
     '',
     '/',
@@ -137,11 +137,11 @@ describe('what is no block', () => {
     '10.0.0.0/255.0.0.0',
     'example.com/24',
     '１０.0.0.0/8',
-  ])('"%s" is refused with a reason', (text) => {
+  ])('is refused with a reason: "%s"', (text) => {
     expect(canonicalCidr(text)).toHaveProperty('reason');
   });
 
-  test('is never a crash', () => {
+  test('never throws', () => {
     fc.assert(
       fc.property(fc.string(), (text) => void canonicalCidr(text)),
       { numRuns: 2000 },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { distinct } from '../../../src/resources/formats/distinct.ts';
 
-test('each repetition is named at its place, with the first one', () => {
+test('each repetition is reported at its index, with the index of the first occurrence', () => {
   const { error } = distinct(z.array(z.string())).safeParse(['a', 'b', 'a', 'a', 'b']);
   expect(error?.issues.map(({ path, message, input }) => [path, message, input])).toEqual([
     [[2], 'is already at index 0', undefined],
@@ -11,6 +11,6 @@ test('each repetition is named at its place, with the first one', () => {
   ]);
 });
 
-test.each([[[]], [['a']], [['a', 'b', '']]])('without a repetition, %o is taken', (members) => {
+test.each([[[]], [['a']], [['a', 'b', '']]])('without a repetition, %o is accepted', (members) => {
   expect(distinct(z.array(z.string())).parse(members)).toEqual(members);
 });

@@ -13,7 +13,7 @@ describe('an https address', () => {
     'https://[2001:db8::1]:443/',
     "https://a.example/-._~!$&'()*+,;=:@%20",
     long(2048),
-  ])('is taken: %s', (input) => {
+  ])('is accepted: %s', (input) => {
     expect(httpsUrl.parse(input)).toBe(input);
   });
 
@@ -39,7 +39,7 @@ describe('an https address', () => {
     expect(reason(httpsUrl, input)).toBe(expected);
   });
 
-  test('of an issuer has no query either', () => {
+  test('of an issuer must not have a query either', () => {
     expect(issuerUrl.parse('https://a.example/b')).toBe('https://a.example/b');
     expect(reason(issuerUrl, 'https://a.example/?')).toBe('must not have a query');
     expect(reason(issuerUrl, 'http://a.example/?')).toBe('must be an https URL, but is http');

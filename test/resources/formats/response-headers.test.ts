@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { headers, MAX_HEADER_BYTES, MAX_HEADERS } from '../../../src/resources/formats/response-headers.ts';
 
-/** By path, or what was read. */
+/** Returns the parsed headers, or the messages by path. */
 function read(given: unknown): unknown {
   const { success, data, error } = headers.safeParse(given);
   return success ? data : Object.fromEntries(error.issues.map(({ path, message }) => [path.join('/'), message]));
@@ -16,9 +16,9 @@ describe('the headers of a response', () => {
     ['names in lower case', { 'X-A': 'B', etag: '"1"' }, { 'x-a': 'B', etag: '"1"' }],
     ['an empty value, and one with space inside', { a: '', b: 'x \t y' }, { a: '', b: 'x \t y' }],
     ['every character of a name', { "!#$%&'*+.^_`|~-9z": 'x' }, { "!#$%&'*+.^_`|~-9z": 'x' }],
-    ['as many as there may be', many(MAX_HEADERS), many(MAX_HEADERS)],
-    ['as many bytes as there may be', long(MAX_HEADER_BYTES), long(MAX_HEADER_BYTES)],
-  ])('are taken: %s', (_, given, expected) => {
+    ['the maximum number', many(MAX_HEADERS), many(MAX_HEADERS)],
+    ['the maximum number of bytes', long(MAX_HEADER_BYTES), long(MAX_HEADER_BYTES)],
+  ])('are accepted: %s', (_, given, expected) => {
     expect(read(given)).toEqual(expected);
   });
 
@@ -35,10 +35,10 @@ describe('the headers of a response', () => {
       { __Proto__: expect.stringContaining('JSON parsers') },
     ],
     ['a reserved name', { 'Content-Length': '0' }, { 'Content-Length': RESERVED }],
-    ['another one', { te: '' }, { te: RESERVED }],
+    ['another reserved name', { te: '' }, { te: RESERVED }],
     ['a value with a line break', { a: 'b\r\nc: d' }, { a: VALUE }],
     ['a value with space before it', { a: ' b' }, { a: VALUE }],
-    ['a value with space behind it', { a: 'b\t' }, { a: VALUE }],
+    ['a value with space after it', { a: 'b\t' }, { a: VALUE }],
     ['a value beyond ASCII', { a: 'ä' }, { a: VALUE }],
     [
       'a name twice',

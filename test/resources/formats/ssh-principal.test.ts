@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { canonicalPrincipal } from '../../../src/resources/formats/ssh-principal.ts';
 
 describe('a principal', () => {
-  // What `ssh -G <address>` says is the hostname, which is what it looks for in a certificate (OpenSSH 9.2 with glibc).
+  // The hostname that `ssh -G <address>` prints, which ssh looks for in a certificate (OpenSSH 9.2 with glibc).
   test.each([
     ['::ffff:1.2.3.4', '::ffff:1.2.3.4'],
     ['::FFFF:0102:304', '::ffff:1.2.3.4'],
@@ -18,7 +18,7 @@ describe('a principal', () => {
     ['::', '::'],
     ['192.0.2.1', '192.0.2.1'],
     ['WEB-1.Example.com', 'web-1.example.com'],
-  ])('%s is what ssh calls %s', (input, principal) => {
+  ])('given as %s has the name that ssh looks for: %s', (input, principal) => {
     expect(canonicalPrincipal(input)).toEqual({ principal });
   });
 

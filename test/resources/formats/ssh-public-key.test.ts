@@ -37,17 +37,17 @@ describe('an SSH public key', () => {
     }
   });
 
-  test('may have the newline at its end that the file has', () => {
+  test('may end with a newline, as in its file', () => {
     expect(sshPublicKey.parse(`${ed25519} me\r\n`)).toBe(`${ed25519} me\r\n`);
   });
 
-  test('is refused for its length alone, if that is too much', () => {
+  test('that is too long is refused for its length alone', () => {
     const { error } = sshPublicKey.safeParse(`a${' '.repeat(1_000_000)}b`);
     expect(error?.issues.map(({ message }) => message)).toEqual(['must be at most 8192 characters']);
   });
 });
 
-describe('what is no usable SSH public key is refused with the reason', () => {
+describe('an unusable SSH public key is refused with a reason', () => {
   const encoded = ed25519.split(' ')[1] ?? '';
   const bytes = Buffer.from(encoded, 'base64');
   const even = Buffer.from(modulus);
@@ -65,14 +65,14 @@ describe('what is no usable SSH public key is refused with the reason', () => {
     ['two lines', `${ed25519}\n${ed25519}`, /several lines/],
     ['a DSA key', dssLine(modulus), /DSA key/],
     ['a key of a security token', line('sk-ssh-ed25519@openssh.com', string(bytes25519)), /security token/],
-    ['an ECDSA one, too', line('sk-ecdsa-sha2-nistp256@openssh.com', string(bytes25519)), /security token/],
+    ['an ECDSA security key', line('sk-ecdsa-sha2-nistp256@openssh.com', string(bytes25519)), /security token/],
     ['a certificate', line('ssh-ed25519-cert-v01@openssh.com', string(bytes25519)), /is a certificate/],
     ['an unknown curve', line('ecdsa-sha2-nistp224', string('nistp224')), /its type must be/],
     ['an Ed448 key', line('ssh-ed448', string(Buffer.alloc(57))), /its type must be/],
     ['a private key', privateKey, /is a private key/],
     ['a PEM public key', '-----BEGIN PUBLIC KEY-----\nMCow\n-----END PUBLIC KEY-----', /ssh-keygen -i/],
     ['an RFC 4716 key', '---- BEGIN SSH2 PUBLIC KEY ----\nAAAA', /ssh-keygen -i/],
-    ['what is not base64', `ssh-ed25519 ${encoded.replace('A', '!')}`, /not base64/],
+    ['invalid base64', `ssh-ed25519 ${encoded.replace('A', '!')}`, /not base64/],
     ['base64 without its padding', `ssh-rsa ${Buffer.alloc(10).toString('base64').replace('==', '')}`, /not base64/],
     ['another type inside', `ssh-rsa ${encoded}`, /not of the type that the line says/],
     ['an inner type in capitals', `ssh-ed25519 ${string('SSH-ED25519').toString('base64')}`, /not of the type/],
@@ -101,7 +101,7 @@ describe('what is no usable SSH public key is refused with the reason', () => {
       line('ssh-rsa', mpint(b64('AQAB')), string(Buffer.concat([Buffer.alloc(2), modulus]))),
       /shortest form/,
     ],
-    ['too much', `${ed25519} ${'x'.repeat(8192)}`, /at most 8192/],
+    ['too many characters', `${ed25519} ${'x'.repeat(8192)}`, /at most 8192/],
     ['a NUL', `${ed25519} a\u0000`, /NUL/],
     ['an escape in its comment', `${ed25519} a\u001b[2Jb`, /control characters/],
     ['a form feed after its type', ed25519.replace(' ', '\f'), /control characters/],
@@ -113,11 +113,11 @@ describe('what is no usable SSH public key is refused with the reason', () => {
     expect(issues.join('; ')).toMatch(reason);
   });
 
-  test('and the reason shows nothing of a private key', () => {
+  test('that reveals nothing of a private key', () => {
     expect(JSON.stringify(sshPublicKey.safeParse(privateKey).error?.issues)).not.toContain('c2VjcmV0');
   });
 
-  test('whatever it is: it never throws', () => {
+  test('without ever throwing', () => {
     const types = fc.constantFrom('ssh-rsa', 'ssh-ed25519', 'ecdsa-sha2-nistp256', 'ssh-dss', '');
     const parts = fc.array(fc.uint8Array({ maxLength: 80 }), { maxLength: 4 });
     fc.assert(
@@ -129,7 +129,7 @@ describe('what is no usable SSH public key is refused with the reason', () => {
     fc.assert(fc.property(fc.string(), (text) => 'reason' in parseSshPublicKey(text)));
   });
 
-  test('every change of one byte is refused, or makes another key', () => {
+  test('after any change of one byte of an ECDSA key', () => {
     const blob = Buffer.from(ecLine('nistp256', point(p256)).split(' ')[1] ?? '', 'base64');
     for (let at = 0; at < blob.length; at++) {
       const changed = Buffer.from(blob);

@@ -6,7 +6,7 @@ const anyText = fc.string({ unit: 'binary', maxLength: 40 });
 const storable = (value: string) => value.isWellFormed() && !value.includes('\u0000');
 
 describe('a limit in bytes', () => {
-  test('counts as UTF-8 does', () => {
+  test('counts the bytes of UTF-8', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 0, max: 60 }), (value, max) => {
         fc.pre(storable(value));
@@ -22,7 +22,7 @@ describe('a limit in bytes', () => {
     ['é', 2],
     ['€', 3],
     ['🙂', 4],
-  ])('holds at its edge for a character of %s (%i bytes)', (character, size) => {
+  ])('is exact if the last character is %s (%i bytes)', (character, size) => {
     for (const max of [255, 4096]) {
       const filled = 'x'.repeat(max - size) + character;
       expect(bytes(max).safeParse(filled).success).toBe(true);
@@ -32,19 +32,19 @@ describe('a limit in bytes', () => {
 });
 
 describe('a limit in characters', () => {
-  test('counts code points, so that an emoji is one', () => {
+  test('counts code points, so that an emoji counts as one', () => {
     expect(chars(3).safeParse('🙂🙂🙂').success).toBe(true);
     expect(chars(2).safeParse('🙂🙂🙂').success).toBe(false);
   });
 });
 
-test('text is what the database can store', () => {
+test('text is accepted exactly if the database can store it', () => {
   fc.assert(fc.property(anyText, (value) => void expect(text().safeParse(value).success).toBe(storable(value))));
   expect(text().safeParse('\ud83d').success).toBe(false);
 });
 
 describe('a timestamp in a request', () => {
-  test('is the same instant in UTC with milliseconds, whatever its offset', () => {
+  test('is read as the same instant in UTC with milliseconds, for every offset', () => {
     const date = fc.date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true });
     fc.assert(
       fc.property(date, fc.integer({ min: -14 * 60, max: 14 * 60 }), (at, minutes) => {
@@ -66,7 +66,7 @@ describe('a timestamp in a request', () => {
     ['2016-12-31t23:59:60.5+00:00', /leap second/],
     ['2026-11-21T10:00:00', /offset.*, as in 2026-11-21T10:00:00Z/],
     ['tomorrow', /, as in 2026-11-21T10:00:00Z/],
-  ])('is not "%s", and the message says what would be', (value, message) =>
+  ])('cannot be "%s", and the message says what is expected', (value, message) =>
     expect(instant().safeParse(value).error?.issues[0]?.message).toMatch(message),
   );
 
@@ -78,5 +78,5 @@ describe('a timestamp in a request', () => {
     '2026-01-01 00:00:00Z',
     '2026-01-01T00:00:00',
     '9999-12-31T23:59:59-14:00',
-  ])('is not "%s"', (value) => expect(instant().safeParse(value).success).toBe(false));
+  ])('cannot be "%s"', (value) => expect(instant().safeParse(value).success).toBe(false));
 });

@@ -1,10 +1,10 @@
-/** The schema of a database as text, to compare: tables, columns, constraints, indexes and whatever else there may be. */
+/** The schema of a database as comparable text: tables, columns, constraints, indexes and everything else. */
 import { z } from 'zod';
 
 type Query = (text: string) => Promise<Record<string, unknown>[]>;
 
 const PARTS = [
-  // Also sequences and views, should there ever be any.
+  // Includes sequences and views, if there ever are any.
   `select concat_ws(' ', 'relation', relname, relkind, relpersistence, reloptions::text) as line
      from pg_class where relnamespace = 'public'::regnamespace`,
   `select concat_ws(' ', 'column', attrelid::regclass, attnum, attname, format_type(atttypid, atttypmod),
@@ -28,7 +28,7 @@ const PARTS = [
 
 const line = z.object({ line: z.string() });
 
-/** One line for each thing, in order. */
+/** One line for each object, sorted. */
 export async function catalogOf(query: Query): Promise<string[]> {
   const found = await query(`${PARTS.join(' union all ')} order by 1`);
   return found.map((row) => line.parse(row).line);

@@ -1,9 +1,9 @@
 /**
  * node test/api/store/schema/record.ts
  *
- * Run this for each release: writes `rows-<version of the schema>.json`, a database as the release leaves it. It has the
- * rows of the recording before and new ones of every family, made through the API. Keep the recordings of all releases:
- * migrations-with-data.test.ts migrates each.
+ * Run this for each release. It writes `rows-<version of the schema>.json`, the database as the release leaves it: the
+ * rows of the previous recording and new ones of every family, made through the API. Keep the recordings of all
+ * releases: migrations-with-data.test.ts migrates each.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ async function createSamples({ secrets, version }: Recording, databaseUrl: strin
   };
   try {
     const values = await sampleValues();
-    // Far from the numbers of samples in tests, and from those of earlier recordings.
+    // Sample numbers that neither tests nor earlier recordings use.
     let n = 60_000 + 1000 * version;
     for (const family of FAMILIES) {
       for (const which of ['full', 'least'] as const) await createSample(post, family, which, n++, values);
@@ -48,7 +48,7 @@ async function createSamples({ secrets, version }: Recording, databaseUrl: strin
   }
 }
 
-/** Numbers as text: a bigint of PostgreSQL has more digits than one of JSON keeps. */
+/** Numbers as text: a PostgreSQL bigint has more digits than a number in JSON keeps. */
 const ROWS = (table: string) => `
   select (select json_object_agg(key, case json_typeof(value) when 'number' then to_json(value #>> '{}') else value end)
             from json_each(row_to_json(t)) where key = any ($1::text[])) as row

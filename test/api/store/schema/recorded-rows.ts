@@ -5,9 +5,9 @@ import pg from 'pg';
 import { z } from 'zod';
 
 const recording = z.object({
-  /** Of the migrations that the release applies, by their names. */
+  /** Of the migrations that the release applies, by name. */
   checksums: z.record(z.string(), z.string()),
-  /** What users of the recorded installation keep. */
+  /** Secrets that users of the recorded installation hold. */
   secrets: z.object({
     adminKey: z.string(),
     encryptionKey: z.string(),
@@ -19,11 +19,11 @@ const recording = z.object({
 });
 
 export type Recording = Readonly<z.output<typeof recording>> & {
-  /** Of the schema. */
+  /** Version of the schema. */
   readonly version: number;
 };
 
-/** The oldest first. */
+/** All recordings, oldest first. */
 export async function recordings(): Promise<Recording[]> {
   const names = (await readdir(import.meta.dirname)).filter((name) => /^rows-\d{4}\.json$/.test(name)).sort();
   return Promise.all(
@@ -41,7 +41,7 @@ const COLUMNS = `
 
 const found = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 
-/** The columns that are written, of every table but the history of migrations. */
+/** The columns that can be written, of every table except the migration history. */
 export async function columnsOf(client: pg.Client): Promise<ReadonlyMap<string, readonly string[]>> {
   const tables = found.parse((await client.query(COLUMNS)).rows);
   return new Map(tables.map(({ table, columns }) => [table, columns]));

@@ -1,4 +1,4 @@
-/** Whether the API of this release works with everything that is in a database. */
+/** Checks that the API of this release works with everything in a database. */
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { sampleValues } from '../../../../dev/fixtures/sample-values.ts';
@@ -17,7 +17,7 @@ interface Found {
   readonly path: string;
 }
 
-/** Every resource of the database is listed, can be got, and looks the same both times; so do its modules. */
+/** Expects lists and GET to show every resource alike, GET to find every module, and rule sets to have every rule. */
 export async function expectServed(api: TestApi): Promise<void> {
   const found = await everything(api);
   const listed = await listedIn(api, found);
@@ -38,14 +38,14 @@ export async function expectServed(api: TestApi): Promise<void> {
 
 const ruleSet = z.object({ ip_policy_rules: z.array(withId) });
 
-/** Every resource can be changed, and the change is one revision. */
+/** Expects every resource to accept a change, which adds one revision. */
 export async function expectChangeable(api: TestApi): Promise<void> {
   for (const { family, id, path } of await everything(api)) {
     const revision = `select revision from ${family.table} where id = $1`;
     const [before] = await api.rows(revision, [id]);
     const text = `changed at revision ${before?.revision}`;
     const [name = ''] = Object.keys(family.samples.change);
-    // Another text, since a second change to the same would be none.
+    // The text names the revision, since repeating a text would not be a change.
     const body = { [name]: text };
     const reply = await api.admin.patch(path, body);
     expect(reply.as(view)).toMatchObject(body);
@@ -54,8 +54,8 @@ export async function expectChangeable(api: TestApi): Promise<void> {
 }
 
 /**
- * New resources of every family can be made beside the old ones; HTTPS edges can be deleted.
- * @param first number of the first sample; calls on one database take different ones
+ * Expects new resources of every family to be created beside the old ones, and HTTPS edges to be deleted.
+ * @param first number of the first sample; calls on one database need different ones
  */
 export async function expectExtensible(api: TestApi, first = 1000): Promise<void> {
   const post = async (path: string, body: object) => (await api.admin.post(path, body)).as(view);
@@ -76,7 +76,7 @@ async function expectRuleSets(api: TestApi, policyId: string): Promise<void> {
   }
 }
 
-/** Every resource of every family, and where it is. */
+/** Every resource of every family, with its path. */
 async function everything(api: TestApi): Promise<Found[]> {
   const found: Found[] = [];
   for (const family of FAMILIES) {
@@ -89,7 +89,7 @@ async function everything(api: TestApi): Promise<Found[]> {
   return found;
 }
 
-/** What the lists show, by id; each shows what is in the database and nothing else. */
+/** The items of all lists, by id. Expects exactly the resources in the database. */
 async function listedIn(api: TestApi, found: readonly Found[]): Promise<ReadonlyMap<string, unknown>> {
   const listed = new Map<string, unknown>();
   const lists = new Map(found.map(({ family, path }) => [path.slice(0, path.lastIndexOf('/')), family]));

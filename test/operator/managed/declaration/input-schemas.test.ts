@@ -1,4 +1,4 @@
-/** How references and sources are written in a spec, and what they are read as. */
+/** How references and sources are written in a spec, and how they are read. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { inputsOf, Reference, replaceInputs, Source } from '../../../../src/operator/managed/declaration/input.ts';
@@ -25,7 +25,7 @@ describe('a reference', () => {
     ['by id', one, { id }, id],
     ['by an id of its own form', own, { id: 'own' }, 'own'],
     ['to one of two kinds', two, { kind: 'TLSEdge', name: 'a' }, reference('a', undefined, 'TLSEdge')],
-    ['to any of two kinds by id', two, { id: edgeId }, edgeId],
+    ['to one of two kinds by id', two, { id: edgeId }, edgeId],
   ])('%s is read', (_, schema, given, expected) => expect(schema.parse(given)).toEqual(expected));
 
   test.each<[string, z.ZodType, object]>([
@@ -82,7 +82,7 @@ describe('a source', () => {
     expect(problem(source, given)).toEqual(expected ?? expect.any(String));
   });
 
-  test('is all keys of a TLS Secret', () => {
+  test('takes all keys of a TLS Secret', () => {
     const tls = tlsSecretRef({ 'tls.crt': text, 'tls.key': text });
     const expected = { 'tls.crt': secret('a', 'tls.crt'), 'tls.key': secret('a', 'tls.key') };
     expect(tls.parse({ name: 'a' })).toEqual(expected);

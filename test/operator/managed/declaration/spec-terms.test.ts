@@ -1,4 +1,4 @@
-/** What the API says about its fields, as conditions say it. */
+/** What the API says about its fields, in the terms of the spec, as conditions show it. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ApiError } from '../../../../src/client/errors.ts';
@@ -34,10 +34,10 @@ const terms = (kind: string, spec: object, more: Partial<SpecTerms> = {}): SpecT
 test.each([
   ['a reference', 'ReservedDomain', { certificateRef: {} }, '/certificate_id', 'spec.certificateRef'],
   ['one of several', 'EndpointConfiguration', {}, '/ip_policy_ids/1', 'spec.ipPolicyRefs[1]'],
-  ['the id where the spec has that', 'TunnelCredential', { ownerId: 'x' }, '/owner_id', 'spec.ownerId'],
-  ['what is in another member', 'TLSCertificate', {}, '/certificate_pem', 'spec.secretRef["tls.crt"]'],
+  ['an id, if the spec has it', 'TunnelCredential', { ownerId: 'x' }, '/owner_id', 'spec.ownerId'],
+  ['a field in another member', 'TLSCertificate', {}, '/certificate_pem', 'spec.secretRef["tls.crt"]'],
   ['keys of a map', 'HTTPResponseBackend', { headers: { x_my_key: 1 } }, '/headers/x_my_key', 'spec.headers.x_my_key'],
-  ['keys that are no names', 'HTTPResponseBackend', { headers: { 'x-a': 1 } }, '/headers/x-a', 'spec.headers["x-a"]'],
+  ['keys other than names', 'HTTPResponseBackend', { headers: { 'x-a': 1 } }, '/headers/x-a', 'spec.headers["x-a"]'],
   ['keys that are numbers', 'TunnelGroupBackend', { labels: { 12: 'x' } }, '/labels/12', 'spec.labels.12'],
 ])('a pointer to %s leads to the member of the spec', (_, kind, spec, pointer, expected) => {
   expect(specPath(pointer, terms(kind, spec))).toBe(expected);
@@ -52,12 +52,12 @@ describe('a refusal', () => {
     const details = { '/valid_until': 'must be after valid_after, which is 2026-01-01T00:00:00Z', request_id: 'r' };
     expect(refused(details, about)).toBe('spec.validUntil: must be after validAfter, which is 2026-01-01T00:00:00Z');
     expect(refused({}, about)).toBe('bad validAfter');
-    // Ids and types of events look like names, but are none.
+    // Ids and types of events look like names of fields, but are not.
     const others = 'ip_policy_created.v0 of ipp_01m81400rsfqeac8xv44xwa3a9';
     expect(inSpecTerms(others, about)).toBe(others);
   });
 
-  test('names Secret and key of a text that comes from there, however a header is written', () => {
+  test('names the Secret and key of a text, regardless of the case of a header', () => {
     const from = new Source({ kind: 'Secret', name: 'app', key: 'auth' }, z.string());
     const about = terms(
       'HTTPResponseBackend',

@@ -9,7 +9,7 @@ const schema = z.object({ name: z.string(), list: z.array(z.object({ size: z.int
 test.each([
   ['the field', { name: 1 }, 'spec.name: '],
   ['the element of a list', { name: 'a', list: [{ size: 1 }, { size: 'x' }] }, 'spec.list[1].size: '],
-  ['the spec that is missing', undefined, 'spec.name: '],
+  ['a required field if there is no spec', undefined, 'spec.name: '],
 ])('an invalid spec is reported with %s', (_, spec, expected) => {
   expect(() => readSpec(schema, object({ spec }))).toThrow(Blocked);
   expect(() => readSpec(schema, object({ spec }))).toThrow(expected);

@@ -22,19 +22,19 @@ const AFTER = new Date('2026-11-21T12:00:00Z');
 test.each([
   ['none', {}, {}],
   ['an empty id', { externalId: '' }, {}],
-  ['a generation that is no number', { createGeneration: 'x' }, {}],
+  ['a generation that is not a number', { createGeneration: 'x' }, {}],
   ['a negative generation', { createGeneration: '-1' }, {}],
   ['an implausible generation', { createGeneration: '999999999' }, {}],
   ['the last plausible generation', { createGeneration: '499999999' }, { generation: 499999999 }],
   ['a key that no header can carry', { createKey: 'schlüssel' }, {}],
   ['a key that is too long', { createKey: 'k'.repeat(201) }, {}],
   ['malformed JSON', { retiring: '[{' }, {}],
-  ['JSON that is no list', { retiring: '{}' }, {}],
+  ['JSON that is not a list', { retiring: '{}' }, {}],
 ])('annotations are read: %s', (_, annotations, expected) => {
   expect(readIdentity(object({}, annotations))).toEqual({ ...NOTHING, ...expected });
 });
 
-test('of superseded resources, only invalid entries are dropped', () => {
+test('only invalid entries of superseded resources are dropped', () => {
   const zoned = entry('b', 2, '2026-11-21T12:00:00+02:00');
   const invalid = ['tomorrow', '+999999-01-01T00:00:00Z', '2026-11-21', ''].map((after) => entry('a', 1, after));
   const retiring = JSON.stringify([...invalid, zoned, { id: 'c' }]);
@@ -66,17 +66,17 @@ describe('the next generation', () => {
   const retire = (id: string, generation: number) => entry(id, generation, AFTER.toISOString());
   const [a1, b2] = [entry('a', 1), entry('b', 2)];
   test.each([
-    ['is the first of a new object', {}, undefined, 1, []],
-    ['follows an implausible one as the first', { generation: 499999999 }, undefined, 1, []],
-    ['retires what it replaces', { externalId: 'a', generation: 1 }, 'a', 2, [retire('a', 1)]],
-    ['retires what was adopted', { externalId: 'a' }, 'a', 1, [retire('a', 0)]],
-    ['lists each once', { externalId: 'b', generation: 2, retiring: [a1, b2] }, 'b', 3, [a1, retire('b', 2)]],
+    ['is 1 for a new object', {}, undefined, 1, []],
+    ['is 1 if its number would be implausible', { generation: 499999999 }, undefined, 1, []],
+    ['retires the resource that it replaces', { externalId: 'a', generation: 1 }, 'a', 2, [retire('a', 1)]],
+    ['retires an adopted resource', { externalId: 'a' }, 'a', 1, [retire('a', 0)]],
+    ['lists each resource once', { externalId: 'b', generation: 2, retiring: [a1, b2] }, 'b', 3, [a1, retire('b', 2)]],
   ])('%s', (_, identity, id, generation, retiring) => {
     const next = nextGeneration({ ...NOTHING, createKey: 'k', ...identity }, id ? { id, after: AFTER } : undefined);
     expect(next).toEqual({ externalId: undefined, createKey: KEY, generation, retiring });
   });
 
-  test('has its own idempotency key, as does every object and every attempt', () => {
+  test('has its own idempotency key for every object and every attempt', () => {
     const [a, b] = [object({ uid: 'u1' }), object({ uid: 'u2' })];
     const first = nextGeneration(NOTHING);
     const all = [idempotencyOf(a, first), idempotencyOf(b, first), idempotencyOf(a, nextGeneration(NOTHING))];
@@ -96,7 +96,7 @@ test('an identity knows its current and its superseded resources', () => {
   expect(everythingOf({ ...NOTHING, generation: 2, retiring: [entry('a', 1)] })).toHaveLength(1);
 });
 
-test('a retired resource is due from its time on', () => {
+test('a retired resource is due from its time onwards', () => {
   const retiring = [entry('a', 1, '2026-11-21T10:00:00Z'), entry('b', 2, '2026-11-21T10:00:01Z')];
   const split = dueForRetirement({ ...NOTHING, retiring }, new Date('2026-11-21T10:00:00Z'));
   expect(split).toEqual({ due: [retiring[0]], later: [retiring[1]] });

@@ -21,18 +21,18 @@ const status = { id: 'b', createGeneration: 2, retiring };
 
 const shown = (generation: number) => ({ externalId: 'b', generation, createKey: undefined });
 
-test('a retired resource without a time is not one that the status shows', () => {
+test('a retired resource without a valid time is ignored in the status', () => {
   const edited = [{ id: 'x', generation: 1, after: 'tomorrow' }, ...retiring];
   expect(shownIdentity(object({ status: { ...status, retiring: edited } }))).toEqual({ ...shown(2), retiring });
 });
 
 test.each([
-  ['what it kept', status, { ...shown(2), retiring }],
-  ['what it kept of an adoption', { id: 'b', createGeneration: 0 }, { ...shown(0), retiring: [] }],
-  ['none of what was only observed', { id: 'b' }, undefined],
+  ['that of a created resource', status, { ...shown(2), retiring }],
+  ['that of an adopted resource', { id: 'b', createGeneration: 0 }, { ...shown(0), retiring: [] }],
+  ['none if the resource was only observed', { id: 'b' }, undefined],
   ['none between two generations', { createGeneration: 2 }, undefined],
   ['none when there is no status', undefined, undefined],
-])('the identity that the status shows is %s', (_, kept, expected) => {
+])('the identity in the status is %s', (_, kept, expected) => {
   expect(shownIdentity(object({ status: kept }))).toEqual(expected);
 });
 
@@ -43,13 +43,13 @@ test.each([
   ['not lost when there was none', {}, undefined, 'none'],
   ['not lost when the resource was only observed', { adopt: 'b' }, { id: 'b' }, 'none'],
   ['lost when only the status has it', {}, status, 'lost'],
-  ['lost when all that is left is something else', { adopt: 'c' }, status, 'lost'],
+  ['lost when only another id to adopt is left', { adopt: 'c' }, status, 'lost'],
   ['different when the id was edited', { ...settled, externalId: 'c' }, status, 'differs'],
   ['different when the id was removed', { ...settled, externalId: '' }, status, 'differs'],
   ['different when the generation was edited', { ...settled, createGeneration: '9' }, status, 'differs'],
-  ['different when what is to be retired was removed', { ...settled, retiring: '' }, status, 'differs'],
+  ['different when the list of retired ones was removed', { ...settled, retiring: '' }, status, 'differs'],
   ['different when the status is lost, or not yet written', settled, undefined, 'differs'],
-  ['different when it is only begun, or somebody has written so', { createGeneration: '1' }, undefined, 'differs'],
+  ['different when it is only begun, or was edited to be so', { createGeneration: '1' }, undefined, 'differs'],
 ])('the identity in the annotations is %s', (_, annotations, kept, expected) => {
   expect(doubtAbout(object({ status: kept }, annotations))).toBe(expected);
 });
@@ -62,30 +62,30 @@ test.each([
   ['replaces another resource', false, { createGeneration: '3', retiring: JSON.stringify(retiring) }, failed],
   ['may have lost everything', false, {}, undefined],
   ['may have lost everything, and has failed since', false, {}, failed],
-  ['has not failed either', false, { createGeneration: '1' }, { conditions: [condition('Synced', 'False')] }],
-])('an object that %s: is it unfinished? %s', (_, expected, annotations, kept) => {
+  ['has not failed yet', false, { createGeneration: '1' }, { conditions: [condition('Synced', 'False')] }],
+])('an object that %s is unfinished: %s', (_, expected, annotations, kept) => {
   expect(isUnfinished(object({ status: kept }, annotations))).toBe(expected);
 });
 
 const replaced = JSON.stringify([{ ...retiring[0], id: 'x', generation: 0 }]);
 const adopted = { id: 'b', adopted: 'x' };
 test.each([
-  ['one that it does not have', { externalId: 'b', createGeneration: '1', adopt: 'x' }, {}, 'x'],
-  ['one that it had once created', { externalId: 'b', adopt: 'a', retiring: JSON.stringify(retiring) }, {}, 'a'],
-  ['none when it has replaced that', { externalId: 'b', adopt: 'x', retiring: replaced }, {}, undefined],
+  ['one that the object does not have', { externalId: 'b', createGeneration: '1', adopt: 'x' }, {}, 'x'],
+  ['one that the object created before', { externalId: 'b', adopt: 'a', retiring: JSON.stringify(retiring) }, {}, 'a'],
+  ['none if the object has replaced it', { externalId: 'b', adopt: 'x', retiring: replaced }, {}, undefined],
   ['none without the annotation', { externalId: 'b' }, {}, undefined],
-  ['none when it has that', { externalId: 'b', adopt: 'b' }, {}, undefined],
-  ['none when it has nothing yet', { adopt: 'x', createGeneration: '1' }, {}, undefined],
-  ['none when it has superseded that', { externalId: 'b', createGeneration: '1', adopt: 'x' }, adopted, undefined],
-])('an object whose annotation adopt came too late: it names %s', (_, annotations, kept, expected) => {
+  ['none if the object has it', { externalId: 'b', adopt: 'b' }, {}, undefined],
+  ['none if the object has no resource yet', { adopt: 'x', createGeneration: '1' }, {}, undefined],
+  ['none if the object once adopted it', { externalId: 'b', createGeneration: '1', adopt: 'x' }, adopted, undefined],
+])('the id that came too late to be adopted is %s', (_, annotations, kept, expected) => {
   expect(idNotAdopted(object({ status: kept }, annotations))).toBe(expected);
 });
 
 test.each([
-  ['what it says', { id: 'x' }, { id: 'x' }],
-  ['none when there is none', undefined, {}],
-  ['none when it makes no sense', { conditions: 'many' }, {}],
-])('a status is %s', (_, kept, expected) => {
+  ['as written', { id: 'x' }, { id: 'x' }],
+  ['as empty if there is none', undefined, {}],
+  ['as empty if it is malformed', { conditions: 'many' }, {}],
+])('a status is read %s', (_, kept, expected) => {
   expect(readStatus(object({ status: kept }))).toEqual(expected);
 });
 
@@ -118,11 +118,11 @@ const resolved = { ...isReady, type: 'ReferencesResolved' };
 test.each([
   ['when both conditions are true', {}, true],
   ['not when one is false', { conditions: [condition('Ready', 'False'), isSynced] }, false],
-  ['not by another condition', { conditions: [isReady, condition('Synced', 'False'), resolved] }, false],
+  ['not with another condition instead', { conditions: [isReady, condition('Synced', 'False'), resolved] }, false],
   ['not without conditions', { conditions: undefined }, false],
   ['not when one is missing', { conditions: [isReady] }, false],
-  ['not by an older condition', { conditions: [isReady, { ...isSynced, observedGeneration: 0 }] }, false],
-  ['not in another generation', { observedGeneration: 0 }, false],
+  ['not with an outdated condition', { conditions: [isReady, { ...isSynced, observedGeneration: 0 }] }, false],
+  ['not with an outdated observedGeneration', { observedGeneration: 0 }, false],
 ])('an object was in sync %s', (_, more, expected) => {
   const status = { ...good, ...more };
   expect(wasInSync(readStatus(object({ status })), object({ status }))).toBe(expected);
@@ -136,7 +136,7 @@ test.each<[string, boolean, Parameters<typeof object>[0], Parameters<typeof obje
   ['in sync', true, {}, {}],
   ['without its finalizer', false, { metadata: {} }, {}],
   ['in sync with what it adopted', true, { status: { ...good, createGeneration: 0 } }, { createGeneration: '' }],
-  ['observing what it names', true, { status: good }, { externalId: '', createGeneration: '', adopt: 'x' }],
+  ['observing the resource it names', true, { status: good }, { externalId: '', createGeneration: '', adopt: 'x' }],
   ['without a status', false, { status: undefined }, {}],
   ['not in sync', false, { status: { ...shownGood, conditions: [] } }, {}],
   ['with another resource recorded since', false, {}, { externalId: 'y' }],
@@ -145,7 +145,7 @@ test.each<[string, boolean, Parameters<typeof object>[0], Parameters<typeof obje
   ['paused', false, {}, { paused: 'true' }],
   ['being deleted', false, { metadata: { ...metadata, deletionTimestamp } }, {}],
   ['with a requested reconcile', false, {}, { reconcileRequestedAt: 't' }],
-  ['after that', true, { status: { ...shownGood, lastHandledReconcileAt: 't' } }, { reconcileRequestedAt: 't' }],
+  ['with that handled', true, { status: { ...shownGood, lastHandledReconcileAt: 't' } }, { reconcileRequestedAt: 't' }],
   ['with a requested rotation', false, {}, { rotateRequestedAt: 't' }],
   ['after that rotation', true, {}, { rotateRequestedAt: 't', rotateHandledAt: 't' }],
   ['with an adoption that came too late', false, {}, { adopt: 'z' }],

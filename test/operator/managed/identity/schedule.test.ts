@@ -7,7 +7,7 @@ const retiring = (...times: string[]) =>
   JSON.stringify(times.map((after, index) => ({ id: `r${index}`, generation: index, after })));
 
 test.each([
-  ['for no time', object(), undefined],
+  ['for no time if there is nothing to do', object(), undefined],
   ['for the renewal', object({ status: { renewsAt: T3 } }), T3],
   ['for the first revocation', object({ status: { rotatesAt: T2 } }, { retiring: retiring(T3, T1, T2) }), T1],
   ['for the rotation before a revocation', object({ status: { rotatesAt: T1 } }, { retiring: retiring(T2) }), T1],
@@ -15,7 +15,7 @@ test.each([
   expect(plannedWork(of)?.toISOString()).toBe(expected);
 });
 
-test('the earlier of two times may be the only one', () => {
+test('the earlier of two times is the only one if the other is missing', () => {
   const [a, b] = [new Date(T1), new Date(T2)];
   expect([earliest(a, b), earliest(b, a), earliest(undefined, b), earliest(a, undefined)]).toEqual([a, a, b, a]);
   expect(earliest(undefined, undefined)).toBeUndefined();

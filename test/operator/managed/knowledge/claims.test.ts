@@ -27,7 +27,7 @@ test.each([
   ['of the same second, with the smaller UID', { uid: 'a' }, { uid: 'b' }, true],
   ['of the same second, with the greater UID', { uid: 'b' }, { uid: 'a' }, false],
   ['that is the same', { uid: 'a' }, { uid: 'a' }, false],
-])('an object %s is older: %#', (_, a, b, expected) => {
+])('whether an object %s is older', (_, a, b, expected) => {
   expect(isOlder(object(a), object(b))).toBe(expected);
 });
 
@@ -44,17 +44,17 @@ test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
   ['a new object claims', undefined, object({}, { adopt: 'x' }), ['x']],
   ['an object is gone', naming, undefined, ['x']],
   ['an adoption keeps the claim', object({}, { adopt: 'x' }), object({}, { adopt: 'x', externalId: 'x' }), []],
-  ['a reconcile confirms it', naming, managing, ['x']],
+  ['a reconcile confirms the claim', naming, managing, ['x']],
   ['an object is finalized, but held', deleted(shows('x'), [FINALIZER, 'example.com/hold']), finalized, ['x']],
   ['another resource takes its place', naming, object({}, { externalId: 'y' }), ['x', 'y']],
   ['a replacement begins, which may be given up', managing, replacing, []],
-  ['it is in place', replacing, object(shows('x'), superseding), ['y']],
-  ['the status says so', object(shows('x'), superseding), replaced, ['y']],
+  ['the replacement is in place', replacing, object(shows('x'), superseding), ['y']],
+  ['the status shows it', object(shows('x'), superseding), replaced, ['y']],
   ['the superseded one is gone', replaced, object({ status: superseded }, { externalId: 'y' }), ['x']],
   ['an object only observes now', managing, observer, ['x']],
   ['an observer manages now', observer, managing, ['x']],
   ['only the spec changes', managing, object({ ...shows('x'), spec: { rules: [] } }, { externalId: 'x' }), []],
-])('the ids are contested when %s', (_, previous, next, expected) => {
+])('the ids are contested, or not, when %s', (_, previous, next, expected) => {
   const store = new ObjectStore();
   const claims = new Claims({ membersOf: readPolicies }, store);
   if (previous) store.put(previous);
@@ -67,16 +67,16 @@ test.each<[string, KubeObject | undefined, KubeObject | undefined, string[]]>([
 const taken = object(shows('x'), { externalId: 'y', retiring: retiring('x') });
 test.each<[string, KubeObject, string | undefined, boolean?]>([
   ['nothing', object(), undefined],
-  ['what it is to adopt', object({}, { adopt: 'x' }), 'x', false],
-  ['what its annotations name', object({}, { externalId: 'x', adopt: 'y' }), 'x', false],
-  ['what its status confirms', managing, 'x', true],
-  ['what its status shows, despite an edit', object(shows('x'), { externalId: 'y' }), 'x', true],
-  ['what its status shows after a wipe', object(shows('x')), 'x', true],
-  ['the successor of what its status shows', taken, 'y', false],
+  ['the one to adopt', object({}, { adopt: 'x' }), 'x', false],
+  ['the one that its annotations name', object({}, { externalId: 'x', adopt: 'y' }), 'x', false],
+  ['the one that its status confirms', managing, 'x', true],
+  ['the one in its status, despite an edit', object(shows('x'), { externalId: 'y' }), 'x', true],
+  ['the one in its status, after a wipe', object(shows('x')), 'x', true],
+  ['the successor of the one in its status', taken, 'y', false],
   ['nothing while a successor is created', replacing, undefined],
-  ['the same while it is being deleted', deleted(shows('x'), [FINALIZER]), 'x', true],
+  ['the same one while being deleted', deleted(shows('x'), [FINALIZER]), 'x', true],
   ['nothing once it is finalized', finalized, undefined],
-  ['what it observes', object({ status: { id: 'x' } }, { adopt: 'y' }), 'y', false],
+  ['the one that it observes', object({ status: { id: 'x' } }, { adopt: 'y' }), 'y', false],
 ])('an object claims %s', (_, claimant, id, isConfirmed) => {
   expect(currentClaim(claimant)).toEqual(id === undefined ? undefined : { id, isConfirmed });
 });
@@ -94,7 +94,7 @@ test.each<[string, KubeObject, KubeObject, boolean]>([
   ['older, when both manage it', object({ ...older, ...shows('x') }), object(shows('x')), true],
   ['older, and claims nothing', object(older), adopting, false],
   ['the same in another version', object({ version: 2, ...shows('x') }), adopting, false],
-])('whether an object goes before another that is %s', (_, other, claimant, expected) => {
+])('whether an object goes before the claimant if it is %s', (_, other, claimant, expected) => {
   expect(goesBefore(other, claimant)).toBe(expected);
 });
 
@@ -112,7 +112,7 @@ function claiming(kind: ConstructorParameters<typeof Claims>[0] = { membersOf: r
 }
 
 describe('the claims of a kind', () => {
-  test('follow what is added, changed, replaced and deleted', () => {
+  test('follow objects that are added, changed, replaced and deleted', () => {
     const { claims, put, remove } = claiming();
     put(object({ name: 'a' }, { adopt: 'x' }));
     put(object({ name: 'b', uid: '1' }, { externalId: 'x' }));
@@ -135,12 +135,12 @@ describe('the claims of a kind', () => {
   });
 
   test.each<[string, KubeObject, string | undefined]>([
-    ['it replaces', object({ ...younger, ...shows('x') }, { retiring: retiring('x') }), 'young'],
-    ['it has replaced', object({ ...younger, status: superseded }, superseding), 'young'],
+    ['an object replaces', object({ ...younger, ...shows('x') }, { retiring: retiring('x') }), 'young'],
+    ['an object has replaced', object({ ...younger, status: superseded }, superseding), 'young'],
     ['an observer has replaced', object({ ...younger, status: superseded, ...observing }, superseding), 'young'],
-    ['only its annotations list', object(younger, superseding), undefined],
-    ['it has left', object({ ...younger, status: superseded }, { externalId: 'y' }), undefined],
-  ])('include or not what %s', (_, young, expected) => {
+    ['only annotations list as superseded', object(younger, superseding), undefined],
+    ['an object has let go of', object({ ...younger, status: superseded }, { externalId: 'y' }), undefined],
+  ])('include, or not, a resource that %s', (_, young, expected) => {
     const { claims, put } = claiming();
     const old = object(older, { adopt: 'x' });
     put(old);
@@ -161,7 +161,7 @@ describe('the claims of a kind', () => {
     expect(claims.rivalOf(adopting)?.metadata.name).toBe(disputes ? 'old' : undefined);
   });
 
-  test('end when the object is finalized, although others hold it', () => {
+  test('end when the object is finalized, even if other finalizers hold it', () => {
     const { claims, put } = claiming();
     const { annotations } = object({}, superseding).metadata;
     const held = { ...finalized, status: superseded, metadata: { ...finalized.metadata, annotations } };
@@ -170,7 +170,7 @@ describe('the claims of a kind', () => {
     expect(supersededIn(held)).toEqual([]);
   });
 
-  test('always name the same of two older claimants', () => {
+  test('still name the same of two older rivals after a change', () => {
     const { claims, put } = claiming();
     for (const name of ['a', 'b', 'c']) put(object({ name }, { adopt: 'x' }));
     put(object({ name: 'a', version: 2, metadata: { labels: { changed: 'yes' } } }, { adopt: 'x' }));

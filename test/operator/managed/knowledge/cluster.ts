@@ -1,4 +1,4 @@
-/** What the caches have, for tests of what a spec takes from elsewhere. */
+/** The contents of the caches, for tests of the inputs of a spec. */
 import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
 import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
 import { digester } from '../../../../src/operator/managed/declaration/digest.ts';

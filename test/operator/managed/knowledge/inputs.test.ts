@@ -1,4 +1,4 @@
-/** What a spec takes from elsewhere, as a reconcile and a comparison resolve it; and who refers to an object. */
+/** Inputs of a spec, as a reconcile and a comparison resolve them, and the referrers of an object. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { KubeError } from '../../../../src/operator/kube/kube-error.ts';
@@ -63,8 +63,8 @@ describe('a reference', () => {
     ['with the namespace', to('office', { namespace: 'ns' }), edge, 'ipp_1', undefined],
     ['permitted by one of the grants', to('there', { namespace: 'there' }), edge, 'ipp_2', undefined],
     ['bound to a policy that waits for it', to('leaving', forEver), bound, 'ipp_1', 'ns/leaving is being deleted'],
-    ['bound elsewhere', to('gone', { ...forEver, namespace: 'there' }), bound, 'ipp_1', 'IPPolicy there/gone'],
-  ])('%s stands for the id', async (_, ref, from, id, remark) => {
+    ['bound across namespaces', to('gone', { ...forEver, namespace: 'there' }), bound, 'ipp_1', 'IPPolicy there/gone'],
+  ])('%s resolves to the id', async (_, ref, from, id, remark) => {
     const resolved = await inputs.resolve('TLSEdge', from, { ref });
     expect(resolved.spec).toEqual({ ref: id });
     if (remark === undefined) expect(resolved.remark).toBeUndefined();
@@ -83,7 +83,7 @@ describe('a reference', () => {
     ['without a grant', refused, edge, 'ReferenceNotPermitted', 'no ReferenceGrant'],
     ['to an object being deleted', to('leaving'), bound, 'ReferenceDeleting', `${deleting}refer to another`],
     ['bound to that', to('leaving', forEver), boundToOther, 'ReferenceDeleting', `${deleting}delete this object, and`],
-  ])('%s is refused with what helps', async (_, ref, from, reason, message) => {
+  ])('%s is refused with a remedy', async (_, ref, from, reason, message) => {
     const says = { reason, message: expect.stringContaining(message) };
     await expect(inputs.resolve('TLSEdge', from, { ref })).rejects.toMatchObject(says);
     expect(inputs.referencesOf('TLSEdge', from, { ref })).toBeUndefined();
@@ -95,7 +95,7 @@ describe('a reference', () => {
     expect(all.map((each) => inputs.mayReferTo('TLSEdge', edge, each))).toEqual([true, true, true, false]);
   });
 
-  test('is not called unresolved where the search itself fails', () => {
+  test('is not called unresolved if the search itself fails', () => {
     const gap = () => {
       throw new Error('broken');
     };
@@ -112,7 +112,7 @@ test.each([
   ['not by another Secret', [one, used('spec.b', 'old', 'two')], undefined],
   ['not by a ConfigMap', [one, { ...used('spec.b', 'app', 'two'), kind: 'ConfigMap' as const }], undefined],
   ['not by another version', [one, { ...used('spec.b', 'app', 'two'), resourceVersion: '8' }], undefined],
-])('texts are compared with what was sent %s', (_, sent, expected) => {
+])('texts are compared with those that were sent %s', (_, sent, expected) => {
   const spec: Record<string, unknown> = { a: textOf('app', 'x'), b: textOf('app', 'y') };
   const found = cluster({}, { texts: { app: 'any', old: 'any' } }).fromCaches('TLSEdge', edge, spec, sent);
   const isText = (member: string, text: string) => z.instanceof(DigestedText).parse(found?.[member]).isText(text);
@@ -146,7 +146,7 @@ describe('an object that others refer to', () => {
     return inputs;
   }
 
-  test('knows the permitted ones, their modules, and the ids in their statuses', () => {
+  test('knows its permitted referrers, their modules, and the ids in their statuses', () => {
     const inputs = referring([], { here: ['tls'], leaving: ['tls'], refused: ['tls'] });
     const names = inputs.referrersOf('IPPolicy', office).map(({ name }) => name);
     expect(names).toEqual(['TLSEdge ns/here', 'TLSEdge ns/leaving', 'TLSEdge there/granted']);
@@ -165,7 +165,7 @@ describe('an object that others refer to', () => {
   });
 });
 
-describe('before modules are deleted that nobody is known to declare', () => {
+describe('before modules that no known object declares are deleted,', () => {
   const refusing = (code: number) => Promise.reject(new KubeError(code, 'Any', 'no answer'));
   const catchingUp = (peer: Partial<Peer>, options: Partial<InputsOptions>) => {
     const peers = {
@@ -175,7 +175,7 @@ describe('before modules are deleted that nobody is known to declare', () => {
     return cluster({}, { peers, ...options }).catchUpOnModules('IPPolicy', policy('office'));
   };
 
-  test('the grants are listed first, and then the objects where they permit modules', async () => {
+  test('grants are listed first, then objects in the namespaces that they permit', async () => {
     const grants = new Map<string, KubeObject>();
     const asked: string[] = [];
     const catchUp = async (namespace: string) => void asked.push(namespace);
@@ -190,7 +190,7 @@ describe('before modules are deleted that nobody is known to declare', () => {
   test.each([
     ['objects', { catchUp: () => refusing(403) }, {}],
     ['grants, for another reason than a lack of rights', {}, { catchUpOnGrants: () => refusing(500) }],
-  ])('it fails if it cannot list %s', async (_, peer, options) => {
+  ])('the catch-up fails if it cannot list %s', async (_, peer, options) => {
     await expect(catchingUp(peer, options)).rejects.toThrow('no answer');
   });
 });

@@ -1,4 +1,4 @@
-/** The objects that have to do with an id. */
+/** The objects that name an id. */
 import { expect, test } from 'vitest';
 import type { ObjectChange } from '../../../../src/operator/kube/object-store.ts';
 import { KeyIndex } from '../../../../src/operator/managed/knowledge/key-index.ts';
@@ -20,7 +20,7 @@ test.each<[string, ObjectChange[], Record<string, string[]>]>([
   ['those that name it again, at the end', [...both, change('a', 'xy', ''), change('a', '', 'x')], { x: ['b', 'a'] }],
   ['none that are gone', [...both, change('a', 'xy', undefined)], { x: ['b'], y: [] }],
   ['none that it never knew', [change('a', 'x', undefined), change('b', 'x', 'y')], { x: [], y: ['b'] }],
-])('the index has of an id %s', (_, changes, expected) => {
+])('the index lists for an id %s', (_, changes, expected) => {
   const index = new KeyIndex(idsOf);
   for (const each of changes) index.onChange(each);
   expect(Object.fromEntries(Object.keys(expected).map((id) => [id, index.keysOf(id)]))).toEqual(expected);

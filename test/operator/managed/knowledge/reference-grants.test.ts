@@ -19,10 +19,10 @@ const crossing = {
 };
 
 test.each([
-  ['of the kinds', grant({}, {}), true],
-  ['of the name', grant({}, { name: 'office' }), true],
-  ['of an empty name', grant({}, { name: '' }), true],
-  ['of another name', grant({}, { name: 'home' }), false],
+  ['for the kinds', grant({}, {}), true],
+  ['for the name', grant({}, { name: 'office' }), true],
+  ['for an empty name', grant({}, { name: '' }), true],
+  ['for another name', grant({}, { name: 'home' }), false],
   ['in the namespace of the referrer', grant({}, {}, 'here'), false],
   ['from another namespace', grant({ namespace: 'elsewhere' }, {}), false],
   ['from another kind', grant({ kind: 'HTTPSEdge' }, {}), false],
@@ -33,7 +33,7 @@ test.each([
   expect(permits(given, crossing)).toBe(expected);
 });
 
-test('a missing grant is shown as in a manifest, unless it may exist', () => {
+test('the message shows a missing grant as in a manifest, unless it may exist', () => {
   const start = 'no ReferenceGrant in namespace there';
   const named = 'references from TLSEdge in namespace here to IPPolicy office';
   const spec =

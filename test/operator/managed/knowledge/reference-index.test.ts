@@ -10,7 +10,7 @@ const [edge, away, office] = [
   objectKey('X', 'a', 'o'),
 ];
 
-test('the index knows who refers to what, and forgets it', () => {
+test('the index knows the referrers and targets of objects, and forgets them', () => {
   const index = new ReferenceIndex();
   index.set(route, new Set([edge, away, office]));
   index.set(other, new Set([edge]));

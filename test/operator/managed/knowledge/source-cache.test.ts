@@ -1,4 +1,4 @@
-/** Texts from Secrets and ConfigMaps, and what of them is asked for and kept. */
+/** Texts from Secrets and ConfigMaps, and which parts of those objects are requested and kept. */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -32,10 +32,10 @@ test.each<[string, Source, Partial<KubeObject>, string, string]>([
   ['has no data', source('ConfigMap'), {}, 'SourceNotFound', noKey],
   ['has other keys', source('ConfigMap'), { data: { x: 'a' }, binaryData: { y: 'eA==' } }, 'SourceNotFound', noKey],
   ['inherits the key', source('ConfigMap', 'constructor'), { data: {} }, 'SourceNotFound', 'no key "constructor"'],
-  ['has bytes', source('ConfigMap'), { binaryData: { k: 'eA==' } }, 'SourceInvalid', 'has the key "k" in its binary'],
-  ['has malformed bytes', source('ConfigMap'), { binaryData: { k: 1 } }, 'SourceNotFound', noKey],
+  ['is binary', source('ConfigMap'), { binaryData: { k: 'eA==' } }, 'SourceInvalid', 'has the key "k" in its binary'],
+  ['has malformed binary data', source('ConfigMap'), { binaryData: { k: 1 } }, 'SourceNotFound', noKey],
   ['has no text', source('Secret'), { data: latin1 }, 'SourceInvalid', '"k" in Secret ns/app is not UTF-8 text'],
-])('there is no text where the object %s', (_, from, fields, reason, message) => {
+])('there is no text if the object %s', (_, from, fields, reason, message) => {
   const says = expect.objectContaining({ reason, message: expect.stringContaining(message) });
   expect(() => textIn(app(fields), from, 'spec.a')).toThrow(says);
 });
@@ -70,7 +70,7 @@ describe('a reader of sources', () => {
     });
   });
 
-  test('reports the changes of what it reads, with the object that it reads for', async () => {
+  test('reports changes of the objects that it reads, with the object that it reads them for', async () => {
     const { cache, ofSecret } = await reading();
     const told: unknown[] = [];
     for (const [kind, watch] of cache.watches) watch.addHandler({ onChange: () => told.push([kind, cache.readBy]) });
@@ -89,7 +89,7 @@ async function start(cache: SourceCache) {
   return () => watches.flatMap(({ store }) => [...store.values()]);
 }
 
-test('of used Secrets, the metadata is kept and followed; of others, nothing is', async () => {
+test('the metadata of used Secrets is kept and followed; of others, nothing is kept', async () => {
   const data = { password: encode('x') };
   const secrets = ['used', 'unused'].map((name) => object({ name, data, metadata: { labels: { a: 'label' } } }));
   const { kube, known, change } = await placing({ secrets, configmaps: [app({ data: { k: 'x' } })] });
@@ -105,7 +105,7 @@ test('of used Secrets, the metadata is kept and followed; of others, nothing is'
   expect(kept()).toEqual([{ metadata: { ...metadata, resourceVersion: changed.metadata.resourceVersion } }]);
 });
 
-test('only metadata is asked for, by lists and by watches', async () => {
+test('lists and watches request only metadata', async () => {
   const empty = json({ metadata: { resourceVersion: '1' }, items: [] });
   const server = await answering((response, asked) => {
     if (!asked.line.includes('watch=true')) return empty(response, asked);

@@ -1,4 +1,4 @@
-/** What a kind knows of its objects without asking anybody. */
+/** What a kind knows about its objects without a request. */
 import { describe, expect, test } from 'vitest';
 import { remember } from '../../../../src/client/entity-tags.ts';
 import { owned } from '../../../../src/operator/kinds/owner.ts';
@@ -25,10 +25,10 @@ describe('a resource with an end', () => {
   const end = { of: () => END, remedy: 'make another' };
   const ending = connected({ end });
   test.each([
-    ['just before', -1, undefined, at(0)],
+    ['just before its end', -1, undefined, at(0)],
     ['at its end', 0, 'Expired', undefined],
-    ['after it', 1, 'Expired', undefined],
-  ])('is Expired or looked at again %s', (_, ms, reason, again) => {
+    ['after its end', 1, 'Expired', undefined],
+  ])('is observed again at its end, and Expired from then on: %s', (_, ms, reason, again) => {
     expect(ending.expired(remote, at(ms))?.reason).toBe(reason);
     expect(ending.refreshAt(remote, at(ms))).toEqual(again);
   });
@@ -39,7 +39,7 @@ describe('a resource with an end', () => {
     expect(ending.expired({ ...remote, answeredAt: at(-5_000) }, at(60_000))).toBeUndefined();
   });
 
-  test('is looked at earlier if the service may change it', () => {
+  test('is observed earlier if the service may change it', () => {
     const soon = at(-1_000);
     expect(connected({ end, refreshAt: () => soon }).refreshAt(remote, at(-5_000))).toEqual(soon);
     expect(connected({ refreshAt: () => soon }).refreshAt(remote, at(-5_000))).toEqual(soon);
@@ -48,7 +48,7 @@ describe('a resource with an end', () => {
   });
 });
 
-describe('what is handed out', () => {
+describe('a token', () => {
   const handing = (looksHeld: boolean, renewal = {}) => {
     const kind = connected(tokens([]));
     return Object.assign(kind, { delivery: { ...kind.delivery, looksHeld: () => looksHeld, renewal: () => renewal } });
@@ -58,9 +58,9 @@ describe('what is handed out', () => {
   test.each<[string, boolean, ConnectedKind, object | undefined]>([
     ['according to the caches', true, handing(true), undefined],
     ['not according to the caches', false, handing(false), {}],
-    ['where nothing is handed out', true, connected(), {}],
-    ['where the object only observes', true, handing(false), observe],
-    ['not where the spec is invalid', false, handing(true), { size: 'large' }],
+    ['if the kind hands out nothing', true, connected(), {}],
+    ['if the object only observes', true, handing(false), observe],
+    ['not if the spec is invalid', false, handing(true), { size: 'large' }],
   ])('is held %s', (_, isHeld, kind, spec) => {
     expect(kind.looksHeld(withSpec(spec))).toBe(isHeld);
   });
@@ -68,8 +68,8 @@ describe('what is handed out', () => {
   test.each<[string, object, object, Date | undefined]>([
     ['at once, if due', { due: 'scheduled' }, {}, at(0)],
     ['when it is due', { at: at(5_000) }, {}, at(5_000)],
-    ['never, if nothing says when', {}, {}, undefined],
-    ['never, where the object only observes', { at: at(5_000) }, observe, undefined],
+    ['never, if there is no time for it', {}, {}, undefined],
+    ['never, if the object only observes', { at: at(5_000) }, observe, undefined],
   ])('is renewed %s', (_, renewal, spec, expected) => {
     const kind = handing(true, renewal);
     expect(kind.renewsAt(withSpec(spec), kind.membersOf(withSpec(spec)), remote, at(0))).toEqual(expected);
@@ -77,7 +77,7 @@ describe('what is handed out', () => {
 });
 
 describe('a spec', () => {
-  test('counts without its invalid members', () => {
+  test('can be read but not compared if a member is invalid', () => {
     const kind = connected();
     const invalid = withSpec({ size: 'large', shape: 'flat' });
     expect(kind.membersOf(invalid)).toMatchObject({ size: 'large', shape: 'flat', material: 'wood' });
@@ -100,7 +100,7 @@ describe('a spec', () => {
     expect(connected().termsOf(withSpec({})).members).toBe(NO_TERMS.members);
   });
 
-  test('declares modules only where the object manages', () => {
+  test('declares modules only if the object manages', () => {
     const kind = connected({ owner: { ...modulesOf('own_1').owner, modulesIn: () => ['tls'] } });
     expect(kind.modulesIn(withSpec({}))).toEqual(['tls']);
     expect(kind.modulesIn(withSpec({ managementPolicy: 'Observe' }))).toEqual([]);
@@ -116,7 +116,7 @@ test.each<[string, boolean, typeof remote | undefined, 'everything' | { ownerId:
   expect(await mayExist({ observe: async () => found, sight: async () => sight }, 'thg_1')).toBe(may);
 });
 
-test('a resource has the time of its own response before that of a list', () => {
+test('a resource keeps the time of its own response over that of a list', () => {
   const listed = { etag: undefined, replayed: false, date: at(0) };
   expect(dated(remember(remote, listed)).answeredAt).toEqual(at(0));
   expect(dated(remember({ ...remote, answeredAt: at(1) }, listed)).answeredAt).toEqual(at(1));

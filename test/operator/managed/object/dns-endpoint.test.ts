@@ -1,4 +1,4 @@
-/** How an object keeps its DNSEndpoint, on the real API server. */
+/** How an object maintains its DNSEndpoint, on the real API server. */
 import { expect, test } from 'vitest';
 import { KubeError } from '../../../../src/operator/kube/kube-error.ts';
 import type { KubeObject, OwnerReference } from '../../../../src/operator/kube/kube-object.ts';
@@ -23,7 +23,7 @@ const endpoint = (ownerReferences: OwnerReference[], annotations = {}, spec: obj
 
 interface Setting extends Circumstances {
   existing?: KubeObject;
-  /** Those that the spec asks for. */
+  /** The records that the spec asks for. */
   records?: DnsRecord[] | undefined;
 }
 
@@ -41,14 +41,14 @@ async function keeping(of: KubeObject, { existing, ...more }: Setting = {}) {
       managed.publishDnsRecords(policies, remote),
     release: () => managed.releaseDnsEndpoint(),
     find: () => cluster.find('dnsendpoints', 'a'),
-    /** The cache knows the DNSEndpoint. */
+    /** Puts the DNSEndpoint into the cache. */
     hear: async () => access.dnsEndpoints.watch.observe(await cluster.get('dnsendpoints', 'a')),
   };
 }
 
 const PUBLISHED = { status: 'True', reason: 'Published', message: 'Written to DNSEndpoint a' };
 
-test('it is created, and belongs to the object', async () => {
+test('a DNSEndpoint is created, and owned by the object', async () => {
   const { ensure, find, managed } = await keeping(object());
   expect(await ensure()).toEqual(PUBLISHED);
   const { name, uid } = managed.object.metadata;
@@ -65,7 +65,7 @@ test.each([
   ['of the object is updated', endpoint([own], {}, endpoints), true],
   ['left by an earlier object of the domain is taken over', endpoint([], { externalId: 'ipp_1' }), true],
   ['left by an earlier object is updated', endpoint([], { externalId: 'ipp_1' }, endpoints), true],
-])('one %s', async (_, existing, isWritten) => {
+])('a DNSEndpoint %s', async (_, existing, isWritten) => {
   const { ensure, find, managed: of, cluster } = await keeping(managed, { existing });
   expect(await ensure()).toEqual(PUBLISHED);
   const { spec, metadata } = (await find()) ?? existing;
@@ -75,10 +75,10 @@ test.each([
 });
 
 test.each<[string, KubeObject, KubeObject]>([
-  ['another object', endpoint([other], { externalId: 'ipp_1' }), managed],
-  ['nobody', endpoint([]), object()],
-  ['nobody, and was left for another domain', endpoint([], { externalId: 'ipp_2' }), managed],
-])('one that belongs to %s is left alone', async (_, existing, of) => {
+  ['of another object', endpoint([other], { externalId: 'ipp_1' }), managed],
+  ['without an owner', endpoint([]), object()],
+  ['left by the object of another domain', endpoint([], { externalId: 'ipp_2' }), managed],
+])('a DNSEndpoint %s is left alone', async (_, existing, of) => {
   const { ensure, release, find, cluster } = await keeping(of, { existing, records: [record('y.example.com')] });
   const before = await find();
   expect(await ensure()).toMatchObject({ status: 'False', reason: 'PublishConflict' });
@@ -87,9 +87,9 @@ test.each<[string, KubeObject, KubeObject]>([
 });
 
 test.each<[string, KubeObject, KubeObject, boolean, boolean]>([
-  ['one that the status shows is deleted', shows, endpoint([own]), false, false],
-  ['one that the cache has is deleted', managed, endpoint([own]), true, false],
-  ['one of another object stays', shows, endpoint([other]), false, true],
+  ['a DNSEndpoint that the status shows is deleted', shows, endpoint([own]), false, false],
+  ['a DNSEndpoint in the cache is deleted', managed, endpoint([own]), true, false],
+  ['a DNSEndpoint of another object stays', shows, endpoint([other]), false, true],
 ])('without records to publish, %s', async (_, of, existing, isKnown, stays) => {
   const { ensure, find, hear } = await keeping(of, { existing, records: undefined });
   if (isKnown) await hear();
@@ -98,27 +98,27 @@ test.each<[string, KubeObject, KubeObject, boolean, boolean]>([
 });
 
 test.each([
-  ['there were no records either', managed, manage],
+  ['none were published before', managed, manage],
   ['the object only observes', shows, { ...manage, managementPolicy: 'Observe' as const }],
-])('without records to publish, the cluster is not asked if %s', async (_, of, policies) => {
+])('without records to publish, no request is sent if %s', async (_, of, policies) => {
   const { ensure, cluster } = await keeping(of, { records: undefined });
   expect(await ensure(policies)).toBeUndefined();
   expect(cluster.asked()).toEqual([]);
 });
 
-test('a refusal by the cluster is shown, and tried again', async () => {
+test('a write that the cluster refuses is shown, and retried', async () => {
   const { ensure, managed } = await keeping(object(), { policy: 'refuses creates' });
   expect(await ensure()).toMatchObject({ status: 'False', reason: 'PublishRefused' });
   expect(managed.retryAt).toBeInstanceOf(Date);
 });
 
-test('a cluster without ExternalDNS lacks the kind', async () => {
+test('a cluster without ExternalDNS is reported as lacking the kind', async () => {
   const { ensure, access } = await keeping(object());
   Object.assign(access.kube, { create: () => Promise.reject(new KubeError(404, 'NotFound', 'no such kind')) });
   expect(await ensure()).toMatchObject({ status: 'False', reason: 'KindNotInstalled' });
 });
 
-test('a released one keeps its other owners, and names the domain', async () => {
+test('a released DNSEndpoint keeps its other owners, and names the domain', async () => {
   const of = object({ status: shows.status }, { externalId: 'ipp_1' });
   const { release, find } = await keeping(of, { existing: endpoint([other, own]) });
   await release();

@@ -14,7 +14,7 @@ const kind: ComparableKind = {
   isAttached: false,
   referencesOf: () => [],
   external: { changes: (_, remote) => (sizeOf(remote) === 1 ? [] : ['size']) },
-  // One of size 0 is over.
+  // A resource of size 0 has expired.
   expired: (remote) => (sizeOf(remote) === 0 ? OVER : undefined),
   declared: { describe: (_spec, remote) => ({ shape: 'round', size: sizeOf(remote) }) },
 };
@@ -35,7 +35,7 @@ const inSync = (status: object = {}) => ({
   },
 });
 
-describe('an object needs a closer look or not', () => {
+describe('whether an object needs a closer look', () => {
   const having = object({}, { externalId: 'x' });
   const deleting = object({ metadata: { deletionTimestamp: 't' } }, { externalId: 'x' });
   const [equal, different] = [observedSynced([]).message, observedSynced(['size']).message];
@@ -63,7 +63,7 @@ describe('an object needs a closer look or not', () => {
     ['observed and shown', false, observe, shown(1, equal), remotes(1)],
     ['observed and shown to differ', false, observe, shown(2, different), remotes(2)],
     ['observed with an old value', true, observe, shown(1, different), remotes(2)],
-    ['observed without the difference', true, observe, shown(2, equal), remotes(2)],
+    ['observed, but not shown to differ', true, observe, shown(2, equal), remotes(2)],
     ['observed and gone', true, observe, shown(1, equal), remotes()],
     ['observed and known to be gone', false, observe, shown(1, 'x does not exist', 'False'), remotes()],
     ['observing nothing', false, observe, object(), remotes(2)],
@@ -73,10 +73,10 @@ describe('an object needs a closer look or not', () => {
   });
 
   test.each<[string, boolean, 'True' | 'False', string, number]>([
-    ['expired, but Ready', true, 'True', 'Available', 0],
-    ['expired, as it says', false, 'False', 'Expired', 0],
+    ['expired, but shown as Ready', true, 'True', 'Available', 0],
+    ['expired, and shown as such', false, 'False', 'Expired', 0],
     ['expired, with another problem', false, 'False', 'SecretConflict', 0],
-    ['extended, but Expired', true, 'False', 'Expired', 1],
+    ['extended, but shown as Expired', true, 'False', 'Expired', 1],
   ])('%s: %s', (_, expected, status, reason, size) => {
     const anySize: ComparableKind = { ...kind, external: { changes: () => [] }, declared: { describe: () => ({}) } };
     const conditions = [condition('Ready', status, { reason })];

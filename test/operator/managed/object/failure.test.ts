@@ -37,7 +37,7 @@ test.each<[string, unknown, string, string?]>([
   ['throttling by Kubernetes', new KubeError(429, 'x', 'x'), 'transient KubernetesError'],
   ['no response of Kubernetes', new KubeUnreachableError('x'), 'transient KubernetesError'],
   ['any other error', new TypeError('x'), 'transient InternalError'],
-  ['a value that is no error', 'x', 'transient InternalError'],
+  ['a value that is not an error', 'x', 'transient InternalError'],
 ])('a failure is classified: %s', (_, error, expected, message) => {
   const failure: object = classify(error);
   const { kind, reason, retryAfterMs } = failure as Record<string, unknown>;

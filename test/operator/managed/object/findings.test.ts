@@ -38,7 +38,7 @@ test.each([
   expect(finding).toMatchObject({ status, reason, message: expect.stringContaining(message) });
 });
 
-test('an annotation to adopt another resource than the object has is ignored, with a note', () => {
+test('the annotation adopt is ignored, with a note, if the object has another resource', () => {
   expect(adoptionIgnored(object({}, { adopt: 'ipp_1', externalId: 'ipp_1' }))).toBeUndefined();
   const note = adoptionIgnored(object({}, { adopt: 'ipp_2', externalId: 'ipp_1' }));
   expect(note).toMatch(/adopt has no effect, since this object has ipp_1: .* to adopt ipp_2$/);

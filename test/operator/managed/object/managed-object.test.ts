@@ -1,4 +1,4 @@
-/** What a reconcile writes of its object, and what it knows of it then. */
+/** What a reconcile writes to its object, and what it knows about the object afterwards. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../../../../src/operator/contract/names.ts';
@@ -41,7 +41,7 @@ describe('the identity of an object', () => {
     expect(world.cluster.writes()).toEqual([`PATCH ${PATH}`]);
   });
 
-  test('is not recorded where the object has changed since it was read', async () => {
+  test('is not recorded if the object has changed since it was read', async () => {
     const { managed, stored } = await managing(object(), { isOutdated: true });
     const newer = await stored();
     await expect(managed.persist(identity)).rejects.toMatchObject({ code: 409 });
@@ -49,7 +49,7 @@ describe('the identity of an object', () => {
   });
 });
 
-test('an object that is let go keeps the finalizers of others', async () => {
+test('removing our finalizer keeps those of others', async () => {
   const { managed, stored } = await managing(object({ metadata: { finalizers: [FINALIZER, 'other'] } }));
   await managed.removeFinalizer();
   expect((await stored()).metadata.finalizers).toEqual(['other']);
@@ -59,7 +59,7 @@ test('an object that is let go keeps the finalizers of others', async () => {
 describe('a status', () => {
   const before = { id: 'thg_1', uri: 'u', conditions: [condition('Ready', 'False'), condition('Synced', 'True')] };
 
-  test('is written where it says something new, and keeps the rest', async () => {
+  test('is written only if it changes, and keeps its other members', async () => {
     const { managed, stored, cluster: api } = await managing(object({ metadata: { generation: 3 }, status: before }));
     await managed.patchStatus({ Ready: found, Synced: undefined }, { uri: undefined, hostname: 'h' });
     expect((await stored()).status).toEqual({
@@ -72,7 +72,7 @@ describe('a status', () => {
     expect(managed.object).toEqual(await stored());
   });
 
-  test('shows a request for a reconcile as handled once that version was compared, by whichever reconcile', async () => {
+  test('shows a requested reconcile as handled once any reconcile has compared that version', async () => {
     const of = object({ status: { lastHandledReconcileAt: 's' } }, { reconcileRequestedAt: 't' });
     const { managed, stored, access } = await managing(of);
     await managed.patchStatus({}, { uri: 'u' });
@@ -90,7 +90,7 @@ describe('a spec', () => {
   const ref = refTo([{ title: 'IPPolicy', prefix: 'ipp' }], 'Another.', { isImmutable: true });
   const kind = { spec: z.object({ ...managedSpec, ref }) };
 
-  test('is resolved, and what it took from elsewhere is known then', async () => {
+  test('is resolved, and its inputs are known afterwards', async () => {
     const inputs = cluster({ IPPolicy: [policy('office', 'thg_9', { namespace: NAMESPACE, deletionTimestamp })] });
     const references = [{ field: 'spec.ref', id: 'thg_9' }];
     const of = object({ spec: { ref: { name: 'office' } }, status: { references } });
@@ -102,13 +102,13 @@ describe('a spec', () => {
     expect(managed.tookInputs).toBe(true);
   });
 
-  test('that takes nothing from elsewhere is known to', async () => {
+  test('without inputs is known to have none', async () => {
     const { managed } = await managing(object());
     await managed.readSpec();
     expect([managed.inputs, managed.tookInputs]).toEqual([undefined, false]);
   });
 
-  test('may name something by its id only where that may be adopted', async () => {
+  test('may name a resource by id only where adoption is allowed', async () => {
     const of = object({ spec: { ownerId: 'usr_1' } });
     const may = await managing(of, { access: { mayAdopt: (namespace) => namespace === NAMESPACE } });
     await expect(may.managed.readSpec()).resolves.toMatchObject({ managementPolicy: 'Manage' });
@@ -128,7 +128,7 @@ describe('an object from a cache', () => {
     expect(api.asked().filter((line) => line === `GET ${PATH}`)).toHaveLength(reads);
   });
 
-  test('that is out of date is refused, and the cache has the newest then, with what lists lack', async () => {
+  test('that is out of date is refused; the newest, with the type that lists omit, replaces it', async () => {
     const { kind: _, apiVersion: __, ...listed } = object();
     const { managed, access, stored } = await managing(listed, { isOutdated: true });
     await expect(managed.mustBeNewest()).rejects.toBeInstanceOf(StaleObject);
@@ -138,7 +138,7 @@ describe('an object from a cache', () => {
   });
 });
 
-test('the next reconcile is planned for the first of all times', async () => {
+test('the next reconcile is planned for the earliest of all times', async () => {
   const { managed } = await managing(object());
   const [past, soon, late] = [-3_600_000, 3_600_000, 7_200_000].map((ms) => new Date(Date.now() + ms));
   expect(managed.outcome()).toEqual({ object: managed.object });

@@ -7,7 +7,7 @@ import { object } from '../../objects.ts';
 import { manage } from '../managed-under-test.ts';
 import { Things } from '../things.ts';
 
-/** An API whose key is no admin's; it hides some resources. */
+/** An API that hides some resources, because the key is not that of an admin. */
 function hiding(things: Things, ...ids: string[]): Things {
   for (const id of ids) things.hidden.add(id);
   things.seen = { ownerId: 'usr_key', mayBeAdmin: true };
@@ -43,7 +43,7 @@ test.each<[string, Things, KubeObject, number, string | undefined | object]>([
   await expect(observed).rejects.toThrow(expect.objectContaining({ reason: 'AccessDenied', ...expected }));
 });
 
-test('an API that shows everything must not say both that a resource exists and that it does not', async () => {
+test('an API that shows everything contradicts itself if it does not find a resource that exists', async () => {
   const things = new Things().makeFor('thg_1');
   things.hidden.add('thg_1');
   const { managed } = await manage(object(), { things });

@@ -1,4 +1,4 @@
-/** What an object is denied although its spec is valid. */
+/** What an object is denied even if its spec is valid. */
 import { expect, test } from 'vitest';
 import { REASON } from '../../../../src/operator/contract/reasons.ts';
 import {
@@ -23,10 +23,10 @@ test.each([
 });
 
 test.each([
-  ['where they are allowed', true, true, false],
+  ['of a user, if allowed', true, true, false],
   ['of a bot', false, false, false],
   ['of a user', false, true, true],
-])('an object may hand out rights %s or not', (_, mayHandOutUserRights, has, isDenied) => {
+])('whether an object may hand out rights %s', (_, mayHandOutUserRights, has, isDenied) => {
   const kind = { kind: 'APIKey', handsOutUserRights: () => has };
   const handOut = () => requireHandOutGrant(kind, {} as never, mayHandOutUserRights);
   if (isDenied) expect(handOut).toThrow(denied('an APIKey must belong to a bot: set spec.ownerRef to a BotUser, or '));
@@ -34,15 +34,15 @@ test.each([
 });
 
 test.for<[string, unknown, string[]]>([
-  ['nothing', undefined, []],
-  ['names alone', { edgeRef: { name: 'shop' }, ipPolicyRefs: [{ name: 'office' }] }, []],
+  ['none in an empty spec', undefined, []],
+  ['none with names alone', { edgeRef: { name: 'shop' }, ipPolicyRefs: [{ name: 'office' }] }, []],
   ['a reference', { edgeRef: { id: 'x' } }, ['spec.edgeRef.id']],
   ['one of a list', { ipPolicyRefs: [{ name: 'office' }, { id: 'x' }] }, ['spec.ipPolicyRefs[1].id']],
   ['one inside a module', { backend: { backendRef: { kind: 'X', id: 'x' } } }, ['spec.backend.backendRef.id']],
-  ['an owner', { edgeRef: { id: 'x' }, ownerId: 'x' }, ['spec.edgeRef.id', 'spec.ownerId']],
-  ['a text that comes from elsewhere', { body: { secretKeyRef: { name: 'id', key: 'id' } } }, []],
-  ['an id that is no reference', { labels: { id: 'x', ownerId: 'y' }, clientId: { value: 'z' } }, []],
-])('a spec names by id %s', ([, spec, paths]) => {
+  ['an owner as well', { edgeRef: { id: 'x' }, ownerId: 'x' }, ['spec.edgeRef.id', 'spec.ownerId']],
+  ['none for a text from a Secret', { body: { secretKeyRef: { name: 'id', key: 'id' } } }, []],
+  ['none for ids of no reference', { labels: { id: 'x', ownerId: 'y' }, clientId: { value: 'z' } }, []],
+])('which resources a spec names by id: %s', ([, spec, paths]) => {
   expect(namedById(spec)).toEqual(paths.map((path) => ({ path, id: 'x' })));
   const naming = () => requireNoIds(object({ spec }));
   if (paths.length === 0) expect(naming).not.toThrow();

@@ -10,7 +10,7 @@ import { object } from '../../objects.ts';
 import { type Circumstances, managing } from '../managed-under-test.ts';
 import { scopeOf } from '../things.ts';
 
-test('an object owns what was created in its scope', () => {
+test('an object owns the resources created in its scope', () => {
   const ids = ['thg_1', 'thg_2', 'thg_3', undefined];
   expect(ids.map((id) => isCreatedIn(scopeOf('thg_1', 'thg_2'), id))).toEqual([true, true, false, false]);
 });
@@ -28,7 +28,7 @@ test.each([
   ['manages it', manager, 'already managed by'],
   ['only names it', object({ name: 'other' }, { adopt: 'thg_1' }), 'claimed by'],
   ['has superseded it', superseding, 'superseded, but still managed by'],
-])('a conflict tells whether the other object %s', (_, rival, told) => {
+])('a conflict says whether the other object %s', (_, rival, told) => {
   expect(conflictWith(rival, 'IPPolicy', 'thg_1').message).toContain(`thg_1 is ${told} the IPPolicy ns/other`);
 });
 
@@ -51,8 +51,8 @@ test.each([
 test.each<[string, Circumstances, string | undefined]>([
   ['another object manages it', { others: [manager] }, 'ManagementConflict'],
   ['the object created it', { others: [manager], external: { scope: async () => scopeOf('thg_1') } }, undefined],
-  ['nobody disputes it', { external: { scope: () => Promise.reject(new Error('asked')) } }, undefined],
-])('an object may manage what it claims or not, when %s', async (_, circumstances, reason) => {
+  ['no other object claims it', { external: { scope: () => Promise.reject(new Error('asked')) } }, undefined],
+])('whether an object may manage the resource that it claims when %s', async (_, circumstances, reason) => {
   const { managed } = await managing(claimant, circumstances);
   const outcome = requireNoRival(managed).catch((error: object) => error);
   if (reason === undefined) expect(await outcome).toBeUndefined();
@@ -68,7 +68,7 @@ test.each<[string, boolean, object, Circumstances, id?: string]>([
   ['when the status knows another', false, another, {}],
   ['when it is of another family', false, {}, {}, 'usr_1'],
   ['when another object claims it', false, {}, { others: [manager] }],
-])('what an object lists as superseded may be deleted or not %s', async (_, expected, status, about, id = 'thg_1') => {
+])('whether a resource listed as superseded may be deleted %s', async (_, expected, status, about, id = 'thg_1') => {
   const { managed } = await managing(object({ status }, { externalId: 'thg_2' }), about);
   expect(mayRetire(managed, id, scopeOf())).toBe(expected);
   expect(mayRetire(managed, id, scopeOf(id))).toBe(true);

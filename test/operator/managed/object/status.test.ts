@@ -19,10 +19,10 @@ const ready = object({ status: { conditions: [condition('Ready', 'True')] } });
 const unready = object({ status: { conditions: [condition('Ready', 'False')] } });
 
 test.each([
-  ['both conditions, of one that only a change can mend', ready, false, ['Ready', 'Synced']],
-  ['that it is not in sync, of passing trouble', ready, true, ['Synced']],
-  ['both, of passing trouble when it was not ready', unready, true, ['Ready', 'Synced']],
-  ['both, of passing trouble before it ever was', object(), true, ['Ready', 'Synced']],
+  ['both conditions if only a change can fix it', ready, false, ['Ready', 'Synced']],
+  ['Synced alone if it is transient', ready, true, ['Synced']],
+  ['both if it is transient and the object was not Ready', unready, true, ['Ready', 'Synced']],
+  ['both if it is transient and the object was never Ready', object(), true, ['Ready', 'Synced']],
 ])('a failure shows in %s', (_, of, keepReady, expected) => {
   const findings = failureFindings(of, { ...failure, keepReady });
   expect(Object.keys(findings)).toEqual(expected);
@@ -39,7 +39,7 @@ const current = { remote, ready: available(remote), synced: UP_TO_DATE };
 const created = { externalId: 'ipp_1', createGeneration: '2' };
 
 describe('the status after a reconcile', () => {
-  test('shows the resource and what it is known by, and what the kind says of it', async () => {
+  test('shows the resource, its identity, and what the kind says about it', async () => {
     const describing = {
       describe: () => ({ hostname: 'a.test' }),
       conditions: () => ({ Extra: { status: 'True' as const, reason: REASON.available, message: 'm' } }),
@@ -62,7 +62,7 @@ describe('the status after a reconcile', () => {
     expect(await events()).toEqual([]);
   });
 
-  test('shows what the spec took from elsewhere, if anything', async () => {
+  test('shows the inputs of the spec, if any', async () => {
     const reference = { field: 'spec.ref', id: 'ipp_9' };
     const { managed, stored } = await managing(object({}, created));
     const source = { field: 'spec.a', kind: 'Secret' as const, name: 'app', resourceVersion: '7', digest: 'd' };
@@ -81,17 +81,17 @@ describe('the status after a reconcile', () => {
   });
 
   test.each<[string, object, Parameters<typeof object>[1], object, object?]>([
-    ['what it has adopted', { adopted: 'ipp_1' }, { externalId: 'ipp_1', adopt: 'ipp_1' }, {}],
-    ['what it had adopted before', { adopted: 'ipp_0' }, created, { adopted: 'ipp_0' }],
-    ['no adoption without one, and its generation', { createGeneration: 2, adopted: undefined }, created, {}],
-    ['no generation of modules that it has not recorded', { createGeneration: undefined }, created, {}, modulesOf('x')],
+    ['the id it has adopted', { adopted: 'ipp_1' }, { externalId: 'ipp_1', adopt: 'ipp_1' }, {}],
+    ['the id it adopted before', { adopted: 'ipp_0' }, created, { adopted: 'ipp_0' }],
+    ['the generation, but no adoption, if created', { createGeneration: 2, adopted: undefined }, created, {}],
+    ['no generation of modules it has not recorded', { createGeneration: undefined }, created, {}, modulesOf('x')],
   ])('shows %s', async (_, expected, annotations, status, kind = {}) => {
     const { managed, stored } = await managing(object({ status }, annotations), { kind });
     await writeStatus(managed, spec, { ...current, remote: { ...remote, id: 'owner' in kind ? 'x' : 'ipp_1' } });
     for (const [name, value] of Object.entries(expected)) expect(statusOf(await stored())[name]).toBe(value);
   });
 
-  test('tells once, and shows as long as it is so, that the annotation adopt came too late', async () => {
+  test('shows that the annotation adopt came too late, and reports it once', async () => {
     const { managed, stored, events } = await managing(object({}, { ...created, adopt: 'ipp_9' }));
     const told = expect.stringContaining('to adopt ipp_9');
     for (const _ of ['once', 'again']) {
@@ -118,8 +118,8 @@ describe('a failure', () => {
   const of = object({ metadata: { generation: 2 }, status: { observedGeneration: 1 } });
 
   test.each([
-    ['is about this generation', false, 2],
-    ['says nothing about this generation when it passes', true, 1],
+    ['is about this generation if only a change can fix it', false, 2],
+    ['says nothing about this generation if it is transient', true, 1],
   ])('%s', async (_, keepReady, expected) => {
     const { managed, stored, events } = await managing(of);
     const shown = await showFailure(managed, { ...failure, keepReady });
@@ -129,7 +129,7 @@ describe('a failure', () => {
     expect(await events()).toEqual([{ type: 'Warning', ...failure }]);
   });
 
-  test('that is shown already is told no second time', async () => {
+  test('that is already shown is not reported again', async () => {
     const first = await managing(of);
     const shown = await showFailure(first.managed, { ...failure, keepReady: false });
     const { managed, events, cluster } = await managing(shown);

@@ -31,7 +31,7 @@ const written = (of: SecretSpec = spec) => {
   return kubeObject.parse({ ...body, metadata: { ...object().metadata, ...body.metadata } });
 };
 
-/** The same with another part of it edited by hand. */
+/** A copy with parts of it edited by hand. */
 function edited(secret: KubeObject, { data = {}, labels = {}, annotations = {}, ...metadata }: Record<string, object>) {
   return kubeObject.parse({
     ...secret,
@@ -61,9 +61,9 @@ const relabelled = edited(written(templated), { labels: { team: 'b' } });
 test.each<[string, boolean, KubeObject | undefined, SecretSpec, string?]>([
   ['as it was written', true, written(), spec],
   ['from its template', true, written(templated), templated],
-  ['with metadata of others', true, foreign, spec],
+  ['with metadata that others added', true, foreign, spec],
   ['with the value in the response', true, written(), spec, 't0ken'],
-  ['with another value than in the response', false, written(), spec, 'other'],
+  ['with a value other than in the response', false, written(), spec, 'other'],
   ['with another token', false, edited(written(), { data: { token: encode('forged') } }), spec],
   ['with another id', false, edited(written(), { data: { 'credential-id': encode('cr_2') } }), spec],
   ['with more data', false, edited(written(), { data: { more: encode('x') } }), spec],
@@ -71,8 +71,8 @@ test.each<[string, boolean, KubeObject | undefined, SecretSpec, string?]>([
   ['without its owner', false, edited(written(), { ownerReferences: [] }), spec],
   ['with another label than the template', false, relabelled, templated],
   ['without our label', false, edited(written(), { labels: { [MANAGED_BY.label]: 'helm' } }), spec],
-  ['before the template', false, written(), templated],
-  ['after the template was emptied', false, written(templated), spec],
+  ['written before the template', false, written(), templated],
+  ['written before the template was emptied', false, written(templated), spec],
   ['that is missing', false, undefined, spec],
 ])('a Secret %s is intact: %s', (_, expected, secret, by, value) => {
   expect(isIntact(token, secret && cached(secret), credential, by, { id: 'cr_1', value })).toBe(expected);
@@ -114,10 +114,10 @@ const oneLabel: SecretSpec = { secret: { key: 'token', template: { labels: { tea
 const gone = { labels: { team: null }, annotations: { note: null, [ANNOTATION.template]: null } };
 test.each<[string, KubeObject, SecretSpec, object]>([
   ['data under other keys', written(), { secret: { key: 'authtoken' } }, { data: { token: null } }],
-  ['data under keys that any object has', written(inherited), spec, { data: { constructor: null } }],
+  ['data under a key that every JavaScript object has', written(inherited), spec, { data: { constructor: null } }],
   ['the template, and its marker', written(templated), spec, { metadata: gone }],
   [
-    'only what left the template',
+    'only metadata that left the template',
     written(templated),
     oneLabel,
     { metadata: { labels: { team: 'b' }, annotations: { note: null } } },
@@ -129,7 +129,7 @@ test.each<[string, KubeObject, SecretSpec, object]>([
   expect(body.metadata).toMatchObject({ uid, resourceVersion });
 });
 
-test('the body of a patch leaves alone what others added', () => {
+test('the body of a patch leaves alone metadata that others added', () => {
   const existing = edited(written(), { labels: { x: 'y' }, annotations: { [ANNOTATION.template]: 'no JSON' } });
   const { labels, annotations } = secretBody(token, credential, spec, handed, existing).metadata;
   expect(labels).toEqual({ [MANAGED_BY.label]: MANAGED_BY.value });

@@ -68,7 +68,7 @@ test.each<[string, KubeObject, string, boolean?, KubeObject?]>([
   ['has another token', released, `holds the token of cr_9: ${adopt}${rename}`],
   ['has another token than the object', released, `holds the token of cr_9: ${rename}`, true, credential],
   ['has an old token', released, `holds the token of cr_9, which no longer exists: ${rename}, ${unused}`, false],
-])('an object may not write a Secret that %s; the message helps', (_, existing, message, exists = true, of = fresh) => {
+])('an object may not write a Secret that %s, and is told why', (_, existing, message, exists = true, of = fresh) => {
   expect(isOurs(token, existing, credential)).toBe(false);
   const conflict = secretConflict(token, existing, of, exists);
   expect(conflict).toMatchObject({ reason: 'SecretConflict', message: `Secret s exists and ${message}` });
@@ -91,7 +91,7 @@ test('an owner is recognised by its UID', () => {
 test.each([
   ['none but the current one', { secretName: 'cred' }, ['cred'], 'cred', []],
   ['the one in the status, once', { secretName: 'old' }, ['cred', 'old'], 'cred', ['old']],
-  ['those that it owns, after a crash before the status', {}, ['old', 'cred', 'older'], 'cred', ['old', 'older']],
+  ['those it owns, if a crash kept them out of the status', {}, ['old', 'cred', 'older'], 'cred', ['old', 'older']],
   ['all, when none is to stay', { secretName: 'cred' }, ['cred'], undefined, ['cred']],
 ])('the object has Secrets under former names: %s', (_, status, owned, name, expected) => {
   expect(formerNames(object({ status }), owned, name)).toEqual(expected);

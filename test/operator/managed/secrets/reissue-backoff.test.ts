@@ -20,7 +20,7 @@ test('the pause doubles with every loss, up to ten minutes', () => {
   expect(backoff.pauseUntil('b', at(0))).toBeUndefined();
 });
 
-test('a loss long after the last one is the first again', () => {
+test('a loss long after the last one counts as the first again', () => {
   const backoff = new ReissueBackoff();
   for (const second of [0, 1, 3]) backoff.reissued('a', at(second));
   backoff.reissued('a', at(3 + 1200));

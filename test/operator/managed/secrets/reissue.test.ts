@@ -9,12 +9,12 @@ const term = (days: number) => ({ from: FROM, until: since(days * DAY).toISOStri
 
 test.each([
   ['30 days before its end', 365, undefined, 335],
-  ['as long before its end as is declared', 365, '240h', 355],
+  ['as long before its end as declared', 365, '240h', 355],
   ['at its end, when that is declared', 365, '0s', 365],
   ['when a third of a short term is left', 60, undefined, 40],
   ['when a third is left, if more is declared', 90, '1440h', 60],
   ['at the end of a term that was over from the start', -1, undefined, -1],
-])('what ends is replaced %s', (_, days, renewBefore, expected) => {
+])('a value with a term is replaced %s', (_, days, renewBefore, expected) => {
   expect(reissueTime(term(days), renewBefore)).toEqual(since(expected * DAY));
 });
 
@@ -29,14 +29,14 @@ describe('a reissue', () => {
     ['right', 0],
     ['ahead', DAY],
     ['behind', -DAY],
-  ])('is due when the API says so, where the clock of the operator is %s', (_, wrong) => {
+  ])('is due by the clock of the API, even if the clock of the operator is %s', (_, wrong) => {
     const seen = (ms: number) => decide({}, since(DAY), { seenAt: since(ms), now: since(ms + wrong) });
     expect(seen(0)).toEqual({ at: since(DAY + wrong) });
     expect(seen(DAY - 1)).toEqual({ at: since(DAY + wrong) });
     expect(seen(DAY)).toMatchObject({ due: { cause: 'expiring', overlapMs: 0 } });
   });
 
-  test('goes by the clock of the operator when the API does not say', () => {
+  test('is due by the clock of the operator if the API gives no time', () => {
     expect(decide({}, since(DAY), { now: since(DAY) }).due?.message).toContain(`ends at ${term(9).until}`);
   });
 

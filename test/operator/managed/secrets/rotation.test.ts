@@ -53,22 +53,22 @@ describe('a rotation', () => {
     ['ahead', 24 * HOUR],
     ['right', 0],
     ['behind', -24 * HOUR],
-  ])('is due at the age that the API sees, where the clock of the operator is %s', (_, wrong) => {
+  ])('is due by the clock of the API, even if the clock of the operator is %s', (_, wrong) => {
     const seen = (age: number) =>
       decideRotation(object(), hourly, { what: 'token', at: ISSUED, seenAt: later(age) }, later(age + wrong));
     expect(seen(0)).toEqual({ at: later(wrong + HOUR) });
     expect(seen(HOUR - 1)).toEqual({ at: later(wrong + HOUR) });
     expect(seen(HOUR)).toMatchObject({ due: { cause: 'interval' } });
-    // The header is cut to the second: it may seem to be seen before it was issued.
+    // The Date header is cut to the second, so a token may seem to be seen before it was issued.
     expect(seen(-999)).toEqual({ at: later(wrong + HOUR) });
   });
 });
 
 test.each([
-  ['what the status has kept', { lastHandledRotateAt: 'x' }, { rotateRequestedAt: 'y' }, 'x'],
-  ['nothing, if no request was ever handled', {}, { rotateRequestedAt: 'y' }, undefined],
-  ['nothing, if it was not lost', { lastHandledRotateAt: 'x' }, { rotateHandledAt: 'y' }, undefined],
-])('of the request that was handled, a recovery restores %s', (_, status, annotations, expected) => {
+  ['the one in the status', { lastHandledRotateAt: 'x' }, { rotateRequestedAt: 'y' }, 'x'],
+  ['none if no request was ever handled', {}, { rotateRequestedAt: 'y' }, undefined],
+  ['none if the annotation was not lost', { lastHandledRotateAt: 'x' }, { rotateHandledAt: 'y' }, undefined],
+])('the handled request that a recovery restores is %s', (_, status, annotations, expected) => {
   const restored = rotationRestored(object({ status }, annotations));
   expect(restored).toEqual(expected === undefined ? {} : { [ANNOTATION.rotateHandledAt]: expected });
 });
@@ -76,7 +76,7 @@ test.each([
 test.each([
   ['begun when the status has another request', { rotateHandledAt: 'y' }, { lastHandledRotateAt: 'x' }, true],
   ['begun when it is the first', { rotateHandledAt: 'x' }, {}, true],
-  ['done when the status has it, too', { rotateHandledAt: 'x' }, { lastHandledRotateAt: 'x' }, false],
+  ['done when the status has it as well', { rotateHandledAt: 'x' }, { lastHandledRotateAt: 'x' }, false],
   ['neither when none was ever requested', {}, {}, false],
 ])('a requested rotation is %s', (_, annotations, status, expected) => {
   expect(isRotationBegun(object({ status }, annotations))).toBe(expected);

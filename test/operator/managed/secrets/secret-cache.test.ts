@@ -11,8 +11,8 @@ import { object } from '../../objects.ts';
 
 test.each([
   ['every value becomes its digest', { data: { token: encode('t0ken') } }, { token: sha256Hex('t0ken') }],
-  ['there may be none', {}, {}],
-  ['what is no data is none', { data: { token: 1 } }, {}],
+  ['a Secret without data has no digests', {}, {}],
+  ['malformed data has no digests', { data: { token: 1 } }, {}],
 ])('the cache holds no token: %s', (_, fields, digests) => {
   const kept = withoutData(object({ ...fields, stringData: { token: 't0ken' } }));
   expect(kept.digests).toEqual(digests);
@@ -27,7 +27,7 @@ const emptyCache = () =>
     metrics: createKubeMetrics(new Registry(), 'tests'),
   });
 
-test('the cache knows which Secrets an object owns, as they come, change hands and go', () => {
+test('the cache knows which Secrets an object owns as they are added, change owners and are deleted', () => {
   const cache = emptyCache();
   expect(cache.get('ns', 'a')).toBeUndefined();
   const owned = (name: string, ...uids: string[]) => {

@@ -18,13 +18,13 @@ const about = { what: 'token', key: 'token', member: 'token', type: 'authtoken' 
 const oneTime = handout({ name: 'credential' }, { ...about, isOneTime: true });
 const everyTime = handout({ name: 'credential' }, { ...about, isOneTime: false });
 const spec: SecretSpec = { secret: { key: 'token' } };
-/** Of a kind that no cluster has: what collects garbage there does not miss the owner of its Secrets. */
+/** Of a kind that no cluster has, so that garbage collection does not look for the owner of its Secrets. */
 const credential = (fields: Parameters<typeof object>[0] = {}) =>
   object({ name: 'cred', uid: 'u1', kind: 'Credential', ...fields }, { externalId: 'cr_1' });
 const remote = { id: 'cr_1', uri: 'https://api.test/credentials/cr_1' };
 const fresh = { ...remote, token: 't0ken' };
 
-/** A Secret as the operator has written it, under this name, changed by hand. */
+/** A Secret as the operator writes it under this name, with changes by hand. */
 function written(name = 'cred', more: Parameters<typeof object>[0] = {}): KubeObject {
   const body = secretBody(oneTime, credential(), { secret: { ...spec.secret, name } }, { id: 'cr_1', value: 't0ken' });
   const metadata = { ...object({ uid: `uid-of-${name}` }).metadata, ...body.metadata, ...more.metadata };
@@ -86,11 +86,11 @@ describe('before anything is created, a Secret', () => {
   });
 
   test.each<[string, Circumstances, object]>([
-    ['that is a stranger’s', { secrets: [written('cred', strangers)] }, { reason: 'SecretConflict' }],
+    ['of another owner', { secrets: [written('cred', strangers)] }, { reason: 'SecretConflict' }],
     ['of another type', { secrets: [written('cred', { type: 'Opaque' })] }, { reason: 'SecretConflict' }],
     ['that is immutable', { secrets: [written('cred', { immutable: true })] }, { reason: 'SecretConflict' }],
-    ['that would be altered when it is made', webhook, { reason: 'KubernetesError' }],
-    ['that would be altered when it is written', { secrets: [written()], ...webhook }, { reason: 'KubernetesError' }],
+    ['that would be altered on create', webhook, { reason: 'KubernetesError' }],
+    ['that would be altered on update', { secrets: [written()], ...webhook }, { reason: 'KubernetesError' }],
     ['that a quota forbids', quota, { code: 403 }],
     ['of a namespace that is being deleted', { secrets: [written('cred', held)], ...terminating }, { code: 403 }],
   ])('%s cannot be written', async (_, circumstances, expected) => {
@@ -142,7 +142,7 @@ describe('a token', () => {
   test.each([
     ['cached', true],
     ['not cached yet', false],
-  ])('stays when the rest of its Secret was edited, and that is %s', async (_, isCached) => {
+  ])('stays when the rest of its Secret was edited, and the edit is %s', async (_, isCached) => {
     const edited = written('cred', { metadata: { labels: {} } });
     const { deliver, find } = await delivering({ secrets: [edited], cached: isCached ? [edited] : [] });
     expect(await deliver(remote)).toBe('held');
@@ -188,8 +188,8 @@ describe('a token', () => {
     ['holds a token that may not be adopted', { ...other, mayAdopt: false }, 'cr_9, which may not be adopted'],
     ['has another type', { secrets: [written('cred', { type: 'Opaque' })] }, 'has the type Opaque'],
     ['is immutable and has another token', immutable, 'is immutable'],
-    ['is altered when it is made', webhook, 'would not be stored as written'],
-    ['is altered when it is written', { secrets: [written()], ...webhook }, 'would not be stored as written'],
+    ['is altered on create', webhook, 'would not be stored as written'],
+    ['is altered on update', { secrets: [written()], ...webhook }, 'would not be stored as written'],
     ['exceeds a quota', quota, 'quota'],
   ])('is not stored in a Secret that %s', async (_, circumstances, message) => {
     const { deliver } = await delivering(circumstances);
@@ -198,14 +198,14 @@ describe('a token', () => {
 });
 
 test.each<[string, boolean, Circumstances, SecretSpec?, KubeObject?]>([
-  ['in its Secret', true, { cached: [written()] }],
-  ['nowhere without one', false, {}],
-  ['nowhere when it was edited', false, { cached: [written('cred', { data: { token: encode('x') } })] }],
-  ['of nothing before there is a resource', false, { cached: [written()] }, spec, object({ name: 'cred', uid: 'u1' })],
-  ['in too many', false, { cached: [written(), written('old')] }],
-  ['where it is not wanted any more', false, { cached: [written()] }, { secret: { key: 'token', name: 'new' } }],
+  ['it is in its Secret', true, { cached: [written()] }],
+  ['there is no Secret', false, {}],
+  ['its Secret was edited', false, { cached: [written('cred', { data: { token: encode('x') } })] }],
+  ['there is no resource yet', false, { cached: [written()] }, spec, object({ name: 'cred', uid: 'u1' })],
+  ['a second Secret has a former name', false, { cached: [written(), written('old')] }],
+  ['the spec names another Secret', false, { cached: [written()] }, { secret: { key: 'token', name: 'new' } }],
 ])(
-  'according to the cache alone, the token is held %s',
+  'whether the cache alone shows that a token is held: %s',
   async (_, expected, circumstances, by = spec, of = credential()) => {
     const { delivery, cluster } = await delivering({ secrets: [], ...circumstances });
     const { namespace } = cluster;
@@ -214,7 +214,7 @@ test.each<[string, boolean, Circumstances, SecretSpec?, KubeObject?]>([
   },
 );
 
-test('the resources whose tokens are stored are known by the Secrets of the object, whatever its spec says', async () => {
+test('resources with stored tokens are found in all Secrets that the object owns, regardless of its spec', async () => {
   const secrets = [
     written('one', { data: { token: encode('t0ken'), 'credential-id': encode('cr_7') } }),
     written('two'),
@@ -226,10 +226,10 @@ test('the resources whose tokens are stored are known by the Secrets of the obje
   expect(await delivery.stored(to())).toEqual(['cr_7', 'cr_1']);
 });
 
-describe('when its object goes and the resource stays, a Secret', () => {
+describe('when its object is deleted and the resource stays, a Secret', () => {
   const owners = (found: KubeObject | undefined) => [found?.metadata.name, found?.metadata.ownerReferences ?? []];
 
-  test('of the object stays without it, though with its other owners', async () => {
+  test('stays without this owner, but with its other owners', async () => {
     const [own] = written().metadata.ownerReferences ?? [];
     const [other] = strangers.metadata.ownerReferences;
     const shared = { metadata: { ownerReferences: [own, other].filter((owner) => owner !== undefined) } };
@@ -252,14 +252,14 @@ describe('when its object goes and the resource stays, a Secret', () => {
     expect(cluster.writes()).toEqual([]);
   });
 
-  test('that has lost the id counts as one that holds nothing', async () => {
+  test('that has lost the id counts, with an empty id', async () => {
     const { delivery, find, to } = await delivering({ secrets: [written('cred', { data: {} })] });
     expect(await delivery.release(to(), ['cr_1'])).toEqual(['']);
     expect(owners(await find('cred'))).toEqual(['cred', []]);
   });
 });
 
-test('the cache has every write by the time the call returns', async () => {
+test('the cache has every write as soon as the call returns', async () => {
   const { access, cluster, to } = await delivering();
   const cached = () => access.cached(to(), 'cred')?.digests.token;
   await access.create({ ...written(), metadata: { name: 'cred' } }, cluster.namespace);

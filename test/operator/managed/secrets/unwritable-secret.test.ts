@@ -21,7 +21,7 @@ test.each<[string, Parameters<typeof object>[0], Record<string, unknown> | undef
   ['that is immutable and has another token', { immutable: true, data }, { ...data, token: 'dQ==' }, immutable],
   ['that is immutable and has an old key', { immutable: true, data }, { ...data, old: null }, immutable],
   ['that is being deleted', { metadata: { deletionTimestamp }, data }, data, 'it is written anew once it is gone'],
-])('a Secret %s can be written or not', (_, secret, wanted, message) => {
+])('whether a Secret %s can be written', (_, secret, wanted, message) => {
   const writing = () => requireWritable(object(secret), wanted);
   if (message === undefined) expect(writing).not.toThrow();
   else expect(writing).toThrow(message);
@@ -42,13 +42,13 @@ const spec = { secret: { key: 'token', template: { labels: { app: 'shop' } } } }
 const sent = secretBody(token, object(), spec, { id: 'cr_1', value: 't' });
 const stored = ({ type, metadata, data }: SecretBody) => object({ type, data, metadata: metadata as object });
 
-test('a Secret that is stored as written is fine, whatever else is in its metadata', () => {
+test('a Secret that is stored as written is accepted with additional metadata', () => {
   const { labels, annotations, ...metadata } = sent.metadata;
   const more = { ...metadata, labels: { ...labels, by: 'a webhook' }, annotations: { ...annotations, note: 'x' } };
   expect(() => requireUnaltered(sent, stored({ ...sent, metadata: more }))).not.toThrow();
 });
 
-test('a Secret that has lost what was to go is as written', () => {
+test('a Secret counts as written only without the metadata that the patch removes', () => {
   const marker = JSON.stringify({ labels: ['old'], annotations: [] });
   const before = object({ metadata: { labels: { old: 'x' }, annotations: { [ANNOTATION.template]: marker } } });
   const patch = secretBody(token, object(), spec, { id: 'cr_1', value: 't' }, before);
@@ -69,7 +69,7 @@ test.each<[string, Partial<SecretBody>]>([
   ['data[token]', { data: { ...sent.data, token: 'b3RoZXI=' } }],
   ['data[credential-id]', { data: { token: String(sent.data.token) } }],
   ['data[constructor]', { data: { ...sent.data, constructor: 'eA==' } }],
-])('a Secret whose %s is altered when it is stored is of no use', (field, altered) => {
+])('a Secret whose %s is altered when it is stored is refused', (field, altered) => {
   const message = `${field} of Secret a would not be stored as written: exempt Secrets of the type ${sent.type} from`;
   expect(() => requireUnaltered(sent, stored({ ...sent, ...altered }))).toThrow(message);
 });

@@ -11,15 +11,15 @@ const retiring = JSON.stringify([{ id: 'y', generation: 1, after: '2026-11-21T12
 test.each([
   ['nothing without the annotation', {}, undefined],
   ['nothing when it is empty', { adopt: '' }, undefined],
-  ['what the annotation names', { adopt: 'x' }, 'x'],
+  ['the resource in the annotation', { adopt: 'x' }, 'x'],
   ['nothing when it has a resource', { adopt: 'x', externalId: 'y' }, undefined],
   ['nothing when it replaces one', { adopt: 'x', createGeneration: '2', retiring }, undefined],
-  ['it although a create was begun', { adopt: 'x', createGeneration: '1' }, 'x'],
+  ['it even if a create was begun', { adopt: 'x', createGeneration: '1' }, 'x'],
 ])('an object adopts %s', (_, annotations, expected) => {
   expect(idToAdopt(object({}, annotations))).toBe(expected);
 });
 
-test('an object adopts an existing resource, which ends its creates', async () => {
+test('adopting an existing resource closes the creates of the object', async () => {
   const of = object({}, { adopt: 'thg_1', rotateRequestedAt: 'before' });
   const { managed, spec, things, events, identity } = await manage(of, { things: new Things('thg_1') });
   const { nextSequence } = things.created;
@@ -44,7 +44,7 @@ test.each([
   expect((await identity()).externalId).toBeUndefined();
 });
 
-test('an object leaves the resource to an older one that wants to adopt it as well', async () => {
+test('an object does not adopt a resource that an older object is to adopt', async () => {
   const older = object({ name: 'b', created: '2026-11-21T09:00:00Z' }, { adopt: 'thg_1' });
   const of = object({}, { adopt: 'thg_1' });
   const { managed, spec, identity } = await manage(of, { things: new Things('thg_1'), others: [older] });

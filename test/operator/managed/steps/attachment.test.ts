@@ -24,10 +24,10 @@ const before = (id: string): Retiring => ({ id, generation: 0, after: '2026-11-2
 test.each<[string, string | undefined, Retiring[], Retiring[]]>([
   ['nothing when there was no owner', undefined, [], []],
   ['nothing when the owner is the same', 'new', [], []],
-  ['the owner before', 'old', [], [now('old')]],
-  ['those that still wait, too', 'old', [before('older')], [before('older'), now('old')]],
-  ['each once', 'old', [before('old')], [now('old')]],
-  ['not the owner itself, when the object goes back to it', 'old', [before('new')], [now('old')]],
+  ['the previous owner', 'old', [], [now('old')]],
+  ['the previous owner, after those that still wait', 'old', [before('older')], [before('older'), now('old')]],
+  ['each owner once', 'old', [before('old')], [now('old')]],
+  ['not itself, when the object returns to it', 'old', [before('new')], [now('old')]],
 ])('a new owner supersedes %s', (_, externalId, retiring, expected) => {
   const recorded = { externalId, generation: 0, createKey: undefined, retiring };
   expect(supersededBy('new', recorded, NOW)).toEqual(expected);
@@ -35,7 +35,7 @@ test.each<[string, string | undefined, Retiring[], Retiring[]]>([
 
 const finalizers = [FINALIZER];
 const listing = (...ids: string[]) => JSON.stringify(ids.map(before));
-/** Whose status says so, too. */
+/** An object that belongs to the owner by both its annotations and its status. */
 const belongsTo = (id: string, retiring: string[] = [], fields: Parameters<typeof object>[0] = {}) =>
   object(
     { status: { id, createGeneration: 0, retiring: retiring.map(before) }, metadata: { finalizers }, ...fields },
@@ -43,12 +43,12 @@ const belongsTo = (id: string, retiring: string[] = [], fields: Parameters<typeo
   );
 
 test.each<[string, KubeObject, string[]]>([
-  ['that belonged to nothing', object(), []],
-  ['that belonged to nothing, and is held for another reason', object({ metadata: { finalizers } }), []],
-  ['that belonged to another, which is superseded', belongsTo('thg_2'), ['thg_2']],
-  ['that had superseded it', belongsTo('thg_1', ['thg_3', 'thg_1']), ['thg_3']],
+  ['that had no owner', object(), []],
+  ['that had no owner, but has the finalizer', object({ metadata: { finalizers } }), []],
+  ['that had another, which is superseded', belongsTo('thg_2'), ['thg_2']],
+  ['that had superseded this owner', belongsTo('thg_1', ['thg_3', 'thg_1']), ['thg_3']],
   ['that lacks the finalizer', belongsTo('thg_1', [], { metadata: {} }), []],
-])('the owner is recorded of an object %s', async (_, of, superseded) => {
+])('the owner is recorded for an object %s', async (_, of, superseded) => {
   const { managed, object: written, identity } = await manage(of, { kind: SETTINGS });
   await ensureAttachedTo(managed, 'thg_1');
   const { retiring, ...recorded } = await identity();
@@ -57,7 +57,7 @@ test.each<[string, KubeObject, string[]]>([
   expect((await written()).metadata.finalizers).toContain(FINALIZER);
 });
 
-test('a recorded owner is not written again, nor one by a stale object', async () => {
+test('an owner is not written if it is recorded already, or for a stale object', async () => {
   const { managed, cluster } = await manage(belongsTo('thg_1', ['thg_2']), { kind: SETTINGS });
   await ensureAttachedTo(managed, 'thg_1');
   await ensureOwnerShown(managed);
@@ -69,7 +69,7 @@ test('a recorded owner is not written again, nor one by a stale object', async (
 
 test.each<[string, object, number | undefined]>([
   ['for the first time', {}, 1],
-  ['in place of another, of which observedGeneration was', { id: 'thg_2', createGeneration: 0 }, undefined],
+  ['in place of another, without observedGeneration', { id: 'thg_2', createGeneration: 0 }, undefined],
 ])('the status shows an owner %s', async (_, before, observedGeneration) => {
   const of = object({ status: { ...before, observedGeneration: 1 } }, { externalId: 'thg_1' });
   const { managed, object: written } = await manage(of, { kind: SETTINGS });
@@ -89,10 +89,10 @@ const failed = object({ status: { conditions: [condition('Ready', 'False')] } },
 const shown = object({ status: { id: 'thg_2', createGeneration: 0 } }, { externalId: 'thg_1' });
 test.each<[string, string | undefined, KubeObject, { mayAdopt?: boolean; others?: KubeObject[] }]>([
   ['is restored from the annotations', 'thg_1', wiped, {}],
-  ['is not where nothing may be adopted', undefined, wiped, { mayAdopt: false }],
-  ['is not while another object has the modules', undefined, wiped, { others: [rival] }],
-  ['is not where nothing is recorded', undefined, object(), {}],
-  ['is not after failures alone', undefined, failed, {}],
+  ['is not restored where nothing may be adopted', undefined, wiped, { mayAdopt: false }],
+  ['is not restored while another object has the modules', undefined, wiped, { others: [rival] }],
+  ['is not restored if nothing is recorded', undefined, object(), {}],
+  ['is not restored after failures alone', undefined, failed, {}],
   ['stays, if there is one', 'thg_2', shown, {}],
 ])('the owner in the status %s', async (_, expected, of, setting) => {
   const { managed, object: written } = await manage(of, { ...setting, kind: SETTINGS });
@@ -108,7 +108,7 @@ const owner = (fields: Parameters<typeof object>[0], annotations = {}) =>
 test.each<[string, boolean, string, ReturnType<typeof object>]>([
   ['that is about to be deleted', true, 'own_1', owner({ metadata: isDeleted })],
   ['that another has replaced', true, 'own_0', owner({}, { retiring: replaced })],
-  ['of which nothing is known', false, 'own_2', owner({ metadata: isDeleted }, { retiring: replaced })],
+  ['that is unknown', false, 'own_2', owner({ metadata: isDeleted }, { retiring: replaced })],
   ['that stays', false, 'own_1', owner({}, { retiring: replaced })],
   ['that outlives its object', false, 'own_1', owner({ metadata: isDeleted, spec: { deletionPolicy: 'Retain' } })],
   ['that is only observed', false, 'own_1', owner({ metadata: isDeleted, spec: { managementPolicy: 'Observe' } })],
@@ -118,6 +118,6 @@ test.each<[string, boolean, string, ReturnType<typeof object>]>([
   const goesWith = (isAttached: boolean) =>
     goesWithOwner({ kind: { name: 'Thing', isAttached, inputs }, object: settings } as ManagedObject, ownerId);
   expect(goesWith(true)).toBe(goes);
-  // What has a resource of its own goes by itself.
+  // An object with a resource of its own does not go with an owner.
   expect(goesWith(false)).toBe(false);
 });

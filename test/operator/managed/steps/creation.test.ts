@@ -10,20 +10,20 @@ test.each([
   ['its key was closed', apiError('CONFLICT', { idempotency_key: 'closed' }), 'refused'],
   ['its scope was closed', apiError('CONFLICT', { idempotency_scope: 'closed' }), 'refused'],
   ['others came before', apiError('CONFLICT', { idempotency_scope: 'out_of_sequence', next_sequence: '3' }), 'refused'],
-  ['it made another body', apiError('IDEMPOTENCY_KEY_REUSED', { resource_id: 'x' }), { id: 'x' }],
-  ['nothing, when what it made is not named', apiError('IDEMPOTENCY_KEY_REUSED', {}), undefined],
-  ['nothing, of another conflict', apiError('CONFLICT', { '/name': 'taken' }), undefined],
-  ['nothing, of a refusal', apiError('INVALID_REQUEST', { resource_id: 'x' }), undefined],
-  ['nothing, of any other error', new Error('no'), undefined],
+  ['it had another body', apiError('IDEMPOTENCY_KEY_REUSED', { resource_id: 'x' }), { id: 'x' }],
+  ['nothing if its resource is not named', apiError('IDEMPOTENCY_KEY_REUSED', {}), undefined],
+  ['nothing from another conflict', apiError('CONFLICT', { '/name': 'taken' }), undefined],
+  ['nothing from a refusal', apiError('INVALID_REQUEST', { resource_id: 'x' }), undefined],
+  ['nothing from any other error', new Error('no'), undefined],
 ])('a rejected create reveals about an earlier one: %s', (_, error, expected) => {
   expect(earlierCreate(error)).toEqual(expected);
 });
 
-/** About to create its resource. */
+/** An object that is about to create its resource. */
 const creating = (generation: number, spec: object = {}) =>
   object({ spec }, { createGeneration: String(generation), createKey: 'k' });
 
-test('what is created is recorded, and told', async () => {
+test('a created resource is recorded, and reported in Events', async () => {
   const { managed, spec, identity, events, metrics } = await manage(creating(1));
   managed.replaces = 'It replaces thg_1';
   expect(await createRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_new1' }, isHeld: true });
@@ -34,9 +34,9 @@ test('what is created is recorded, and told', async () => {
 
 test.each([
   ['for the first time', 1, undefined, 'created'],
-  ['as an earlier reconcile has begun to', 2, undefined, 'resumed'],
-  ['in the place of another', 2, 'interval', 'interval'],
-] as const)('what hands something out is counted, created %s', async (_, generation, reissued, cause) => {
+  ['as an earlier reconcile began to', 2, undefined, 'resumed'],
+  ['in place of another', 2, 'interval', 'interval'],
+] as const)('a resource with a token is counted when it is created %s', async (_, generation, reissued, cause) => {
   const things = new Things().makeFor(...['thg_1'].slice(0, generation - 1));
   const of = await manage(creating(generation), { things, kind: tokens([`thg_new${generation}`]) });
   of.managed.reissued = reissued;
@@ -53,8 +53,8 @@ test('nothing is created for a stale object', async () => {
 });
 
 test.each([
-  ['the expected number', new Things().makeFor('thg_1'), 'thg_new2', 2],
-  ['the first number if the API knows no create, as after a restore', new Things(), 'thg_new1', 1],
+  ['the expected sequence number', new Things().makeFor('thg_1'), 'thg_new2', 2],
+  ['the first sequence number if the API knows no create, as after a restore', new Things(), 'thg_new1', 1],
 ])('a create has %s', async (_, things, externalId, generation) => {
   const { managed, spec, identity } = await manage(creating(2), { things });
   await createRemote(managed, spec);
@@ -63,8 +63,8 @@ test.each([
 
 test.each([
   ['that the API does not expect yet is not sent', 3, 0],
-  ['whose number another one had is sent in vain', 1, 1],
-])('a create %s, and what there is is found again', async (_, generation, sent) => {
+  ['whose number is taken is sent and refused', 1, 1],
+])('a create %s, and the existing resource is found again', async (_, generation, sent) => {
   const { managed, spec, things, identity } = await manage(creating(generation), {
     things: new Things().makeFor('thg_1'),
   });
@@ -74,7 +74,7 @@ test.each([
   expect((await identity()).externalId).toBe('thg_1');
 });
 
-/** An earlier attempt has created a small wooden thing, and was told of nothing. */
+/** An earlier attempt created a small wooden thing, but its response was lost. */
 async function begun(wanted: object, setting: Omit<Parameters<typeof manage>[1], 'things'> = {}) {
   const things = new Things();
   const of = await manage(creating(1, wanted), { ...setting, things });
@@ -87,7 +87,7 @@ test.each([
   ['as it was', {}, { size: 1 }, []],
   ['and updated', { size: 2 }, { size: 2 }, ['thg_new1']],
   ['and left alone if it matches now', { size: 3 }, { size: 3 }, []],
-])('what an earlier attempt has created is found %s', async (_, wanted, expected, updated) => {
+])('a resource of an earlier attempt is found %s', async (_, wanted, expected, updated) => {
   const { managed, spec, things, identity } = await begun(wanted);
   if (updated.length === 0) things.make('thg_new1', expected);
   const { remote } = await createRemote(managed, spec);
@@ -96,7 +96,7 @@ test.each([
   expect((await identity()).externalId).toBe('thg_new1');
 });
 
-test('what an earlier attempt has created is replaced, if it cannot be changed to what the spec asks for', async () => {
+test('a resource of an earlier attempt is replaced if it cannot be changed as the spec asks', async () => {
   const { managed, spec, identity } = await begun({ material: 'steel' });
   const { remote } = await createRemote(managed, spec);
   expect(remote).toMatchObject({ id: 'thg_new2', material: 'steel' });
@@ -106,21 +106,21 @@ test('what an earlier attempt has created is replaced, if it cannot be changed t
 test.each<[string, object, Partial<ThingKind>]>([
   ['that the spec does not ask for', { material: 'steel' }, {}],
   ['whose token is lost', {}, tokens([])],
-])('nothing takes the place of a resource %s before that is recorded', async (_, wanted, kind) => {
+])('a resource %s is not replaced before that is recorded', async (_, wanted, kind) => {
   const { managed, spec, things, cluster } = await begun(wanted, { kind });
   Object.assign(cluster.kube, { patch: () => Promise.reject(new Error('refused')) });
   await expect(createRemote(managed, spec)).rejects.toThrow('refused');
   expect(things.ids).toEqual(['thg_new1']);
 });
 
-test('what an earlier attempt has created is found again by its whole id, where the error has only a part of it', async () => {
+test('a resource of an earlier attempt is found by its whole id even if the error has only part of it', async () => {
   const { managed, spec, things, identity } = await begun({ size: 2 });
   things.namesInPart = true;
   await expect(createRemote(managed, spec)).rejects.toThrow(StaleObject);
   expect((await identity()).externalId).toBe('thg_new1');
 });
 
-test('another one is created where what the first has handed out is lost', async () => {
+test('another resource is created if the token of the first is lost', async () => {
   const { managed, spec, identity, events } = await manage(creating(1), { kind: tokens(['thg_new2']) });
   expect(await createRemote(managed, spec)).toMatchObject({ remote: { id: 'thg_new2' }, isHeld: true });
   expect(await identity()).toMatchObject({ externalId: 'thg_new2', retiring: [{ id: 'thg_new1' }] });

@@ -24,23 +24,23 @@ const nothing: Identity = { externalId: undefined, generation: 0, createKey: und
 const all = () => new Things().makeFor('thg_a', 'thg_b', 'thg_c');
 const [A, B] = [entry('thg_a', 1), entry('thg_b', 2)];
 
-/** Has thg_c, which has replaced those that are listed. */
+/** An object with thg_c, which has replaced the listed resources. */
 const replacing = (retiring: Entry[], fields: Parameters<typeof object>[0] = {}) =>
   object(fields, { externalId: 'thg_c', createGeneration: '3', retiring: JSON.stringify(retiring) });
-/** Is about to create the successor of those that are listed. */
+/** An object that is about to create the successor of the listed resources. */
 const creating = (...retiring: Entry[]) => object({}, { createGeneration: '3', retiring: JSON.stringify(retiring) });
 
 type Setting = Omit<NonNullable<Parameters<typeof manage>[1]>, 'things'>;
 
 describe('retirement', () => {
-  /** What exists, is listed and was reported afterwards, and when it is looked at again. */
+  /** What exists, is listed and was reported afterwards, and when the next attempt is due. */
   async function retire(of: KubeObject, things: Things, setting: Setting = {}) {
     const { managed, identity, events } = await manage(of, { ...setting, things });
     const next = await retireSuperseded(managed, NOW);
     return { ids: things.ids, listed: (await identity()).retiring.map(({ id }) => id), said: await events(), next };
   }
 
-  test('deletes what is due, and keeps the rest until then', async () => {
+  test('deletes resources that are due, and keeps the others until they are', async () => {
     expect(await retire(replacing([A, B, entry('thg_x', 0, 5)]), all())).toEqual({
       ids: ['thg_c'],
       listed: ['thg_x'],
@@ -49,7 +49,7 @@ describe('retirement', () => {
     });
   });
 
-  test('asks nothing while nothing is due, and deletes nothing by a stale list', async () => {
+  test('does nothing while nothing is due, and deletes nothing from a stale list', async () => {
     const {
       managed,
       events,
@@ -63,7 +63,7 @@ describe('retirement', () => {
     await expect(retireSuperseded(managed, at(5))).rejects.toThrow(StaleObject);
   });
 
-  test('retries what others refer to, the later the longer it is refused', async () => {
+  test('retries resources in use, at intervals that grow with the time since they were due', async () => {
     const things = all();
     things.inUse.add('thg_a');
     expect(await retire(replacing([A, B]), things)).toEqual({
@@ -79,7 +79,7 @@ describe('retirement', () => {
     expect(pauses).toEqual([at(1), at(30), at(60)]);
   });
 
-  test('fails where the API fails', async () => {
+  test('fails if the API fails', async () => {
     const things = all();
     things.isReadOnly = true;
     await expect(retire(replacing([A]), things)).rejects.toThrow(apiError('UNAVAILABLE'));
@@ -91,7 +91,7 @@ describe('retirement', () => {
   test.each<[string, string[], KubeObject, Setting]>([
     ['its successor is not recorded', ['thg_a'], creating(A), {}],
     ['another object still uses it', ['thg_a'], replacing([A]), { inputs: using() }],
-    ['that need not follow', [], replacing([A]), { inputs: using(), kind: { deletableWhileReferenced: true } }],
+    ['that object need not follow', [], replacing([A]), { inputs: using(), kind: { deletableWhileReferenced: true } }],
     ['its token is in use', ['thg_a'], replacing([A]), { kind: tokens(['thg_a']) }],
     ['another token is in use', [], replacing([A]), { kind: tokens(['thg_c']) }],
     ['its successor does not serve yet', ['thg_a'], replacing([A], { spec: { open: true } }), { kind: SERVING }],
@@ -130,7 +130,7 @@ describe('retirement', () => {
   const shown = { status: { id: 'thg_c', createGeneration: 3, retiring: adopted } };
   test.each<[string, boolean, KubeObject, Setting, string?]>([
     ['that another object claims', true, replacing(adopted), { others }],
-    ['that this object had, too', true, replacing(adopted, shown), { others }],
+    ['that this object had as well', true, replacing(adopted, shown), { others }],
     ['that this object created', false, replacing([entry('thg_x', 1)]), { others }, 'thg_x'],
     ['that nobody claims', false, replacing(adopted), {}],
     ['where nothing may be adopted', true, replacing(adopted), { mayAdopt: false }],
@@ -148,8 +148,8 @@ describe('retirement', () => {
   const owner = object({ name: 'owner', metadata: { deletionTimestamp: NOW.toISOString() }, status: { id: 'thg_a' } });
   const waiting = object({ name: 'waiting', spec: { of: 'thg_b' } }, { externalId: 'thg_b' });
   test.each<[string, string[], Setting]>([
-    ['also if another object waits for them', ['thg_a', 'thg_b'], { others: [waiting] }],
-    ['unless their owner is deleted, too', ['thg_b'], { inputs: owners(owner) }],
+    ['even if another object waits for them', ['thg_a', 'thg_b'], { others: [waiting] }],
+    ['unless their owner is being deleted', ['thg_b'], { inputs: owners(owner) }],
   ])('deletes modules, %s', async (_, deleted, setting) => {
     const before = [entry('thg_a', 0), entry('thg_b', 0)];
     const of = object(
@@ -178,12 +178,12 @@ describe('when an object lets go of its resource', () => {
     ['its successor exists, and the Secret has the old token', replaced, begun, undefined, ['b'], 'b', ['a', 'c']],
     ['its successor exists and is in the Secret', replaced, begun, undefined, ['c'], 'c', ['a', 'b']],
     ['its successor exists, and there is no Secret', replaced, begun, undefined, [], 'b', ['a', 'c']],
-    ['nobody knows it', created, first, undefined, [], undefined, ['a']],
+    ['only the API knows it', created, first, undefined, [], undefined, ['a']],
     ['only the Secret knows it', created, first, undefined, ['a'], 'a', []],
     ['an edit names a former one, whose token is stored', replaced, earlier, undefined, ['b'], 'b', ['a', 'c']],
     ['the object has lost all but its status', replaced, nothing, replaced, [], 'c', ['a', 'b']],
     ['the object has lost everything', created, nothing, undefined, [], 'a', []],
-  ])('and %s, the right one stays', (_, identity, recorded, shown, held, stays, others) => {
+  ])('and %s, the right resource stays', (_, identity, recorded, shown, held, stays, others) => {
     const result = whatStays(identity, { recorded, shown }, held);
     expect({ stays: result.stays?.id, others: result.others.map(({ id }) => id) }).toEqual({ stays, others });
   });
@@ -239,7 +239,7 @@ test.each<[string, Partial<ThingKind>, Things, string[], string]>([
   ['the last that serves', SERVING, all(), ['thg_a', 'thg_b'], 'thg_b'],
   ['the current one, if none serves', SERVING, all(), [], 'thg_c'],
   ['an earlier one that serves, if the current one is gone', SERVING, new Things(), ['thg_b'], 'thg_b'],
-])('of several resources there stays %s', async (_, kind, things, serving, expected) => {
+])('of several resources, the one that stays is %s', async (_, kind, things, serving, expected) => {
   for (const id of serving) things.make(id, { open: true });
   const { managed } = await manage(of, { things, kind });
   const { stays, others } = await remainsOf(managed, readIdentity(of), []);

@@ -15,7 +15,7 @@ test.each([
   ['is retained if only observed', { managementPolicy: 'Observe' }, false, 'retain'],
   ['is not touched if an older object has it', {}, true, 'not-ours'],
   ['is not retained if an older object has it', { deletionPolicy: 'Retain' }, true, 'not-ours'],
-  ['is deleted in spite of other errors in the spec', { rules: 'no list' }, false, 'delete'],
+  ['is deleted despite other errors in the spec', { rules: 'no list' }, false, 'delete'],
 ] as const)('the resource %s', (_, spec, hasRival, expected) => {
   expect(fateOfRemote(object({ spec }), hasRival)).toBe(expected);
 });
@@ -27,7 +27,7 @@ test('the resource of an object with an unknown policy is not touched', () => {
 const NOON = '2026-11-21T12:00:00Z';
 const entry = (id: string, generation: number) => ({ id, generation, after: NOON });
 
-/** Being deleted; has thg_1, and has superseded thg_2. */
+/** An object being deleted, which has thg_1 and has superseded thg_2. */
 function deleted(spec: object = {}, { generation = 1, finalizers = [FINALIZER] } = {}): KubeObject {
   const retiring = [entry('thg_2', generation)];
   return object(
@@ -40,7 +40,7 @@ function deleted(spec: object = {}, { generation = 1, finalizers = [FINALIZER] }
   );
 }
 
-/** Older, and has thg_1. */
+/** An older object that has thg_1. */
 const rival = object({ name: 'rival', created: '2020-11-20T10:00:00Z', status: { id: 'thg_1', createGeneration: 1 } });
 
 const both = () => new Things().makeFor('thg_2', 'thg_1');
@@ -48,10 +48,10 @@ const taken = () => new Things('thg_1').makeFor('thg_2');
 
 const retained = deleted({ deletionPolicy: 'Retain' });
 test.each<[string, KubeObject, Things, KubeObject[], string[], string[]]>([
-  ['all that it has', deleted(), both(), [], [], ['Deleted: Deleted thg_2, thg_1']],
-  ['what it has superseded, if it retains the rest', retained, both(), [], ['thg_1'], ['Retained: Retained thg_1']],
-  ['what it has superseded, if another object has the rest', deleted(), taken(), [rival], ['thg_1'], []],
-])('an object is deleted with %s, unless something refers to that', async (_, of, things, others, expected, said) => {
+  ['all its resources', deleted(), both(), [], [], ['Deleted: Deleted thg_2, thg_1']],
+  ['the superseded ones, if it retains the rest', retained, both(), [], ['thg_1'], ['Retained: Retained thg_1']],
+  ['the superseded ones, if another object has the rest', deleted(), taken(), [rival], ['thg_1'], []],
+])('an object is deleted with %s, but not while those are in use', async (_, of, things, others, expected, said) => {
   things.inUse.add('thg_2');
   const { managed, exists, events } = await manage(of, { things, others });
   await expect(finalize(managed)).rejects.toThrow(expect.objectContaining({ reason: 'DeletionBlocked' }));
@@ -63,7 +63,7 @@ test.each<[string, KubeObject, Things, KubeObject[], string[], string[]]>([
   expect(await exists()).toBe(false);
 });
 
-test('with an object that waited for what another has goes what was created for it', async () => {
+test('an object that waits for the resource of another is deleted with the one created for it', async () => {
   const of = object(
     { metadata: { deletionTimestamp: NOON, finalizers: [FINALIZER] } },
     { adopt: 'thg_1', createGeneration: '1' },
@@ -75,7 +75,7 @@ test('with an object that waited for what another has goes what was created for 
   expect(await events()).toEqual(['Deleted: Deleted thg_2']);
 });
 
-/** Being deleted; refers to thg_1. */
+/** An object being deleted, which refers to thg_1. */
 const modulesOf = (status: object) =>
   object(
     { spec: { of: 'thg_1' }, status, metadata: { deletionTimestamp: NOON, finalizers: [FINALIZER] } },
@@ -88,7 +88,7 @@ const had = { id: 'thg_1', createGeneration: 0 };
 test.each<[string, KubeObject, KubeObject[], boolean]>([
   ['go with the object that has set them', modulesOf(had), [], true],
   ['stay for another object that waits for them', modulesOf(had), [waiting], false],
-  ['go if the object that waits for them is being deleted, too', modulesOf(had), [leaving], true],
+  ['go if the object that waits for them is also being deleted', modulesOf(had), [leaving], true],
   ['go after a restore', modulesOf({}), [], true],
   ['stay if an older object has them', modulesOf(had), [rival], false],
   ['stay if the object has never set any', modulesOf({ conditions: [condition('Ready', 'False')] }), [], false],
@@ -100,7 +100,7 @@ test.each<[string, KubeObject, KubeObject[], boolean]>([
   expect(await exists()).toBe(false);
 });
 
-test('nothing is deleted for a stale object, or one that was finalized before', async () => {
+test('nothing is deleted for a stale object, or one that is already finalized', async () => {
   const held = await manage(deleted({}, { finalizers: ['example.com/hold'] }), { things: both() });
   await finalize(held.managed);
   expect(held.things.ids).toEqual(['thg_2', 'thg_1']);
@@ -110,7 +110,7 @@ test('nothing is deleted for a stale object, or one that was finalized before', 
   expect(stale.things.ids).toEqual(['thg_2', 'thg_1']);
 });
 
-/** @param bound which of the referrers can never refer to another */
+/** @param bound the referrers whose reference is immutable */
 function referredTo(count: number, bound: readonly string[] = []) {
   const names = Array.from({ length: count }, (_, index) => `b${index + 1}`);
   const referencesIn = ({ metadata }: KubeObject) => [
@@ -131,7 +131,7 @@ test.each([
   ['Other ns/b1, Other ns/b2 refer', referredTo(2, ['b2']), 'delete what refers to it'],
   [`${FIVE} refer`, referredTo(5), either],
   [`${FIVE} and 2 more refer`, referredTo(7), either],
-])('an object stays while %s to it, unless its resource may go', async (named, inputs, remedy) => {
+])('an object stays while %s to it, unless its kind is deletable while referenced', async (named, inputs, remedy) => {
   const referring = named.replaceAll('ns/', `${NAMESPACE}/`);
   const message = `${referring} to this object, which is deleted once nothing does: ${remedy}`;
   const { managed, things } = await manage(deleted(), { things: both(), inputs });

@@ -13,8 +13,8 @@ const remote = (modules: readonly string[] = []) => ({ id: 'thg_1', uri: 'http:/
 
 /**
  * An object whose resource is about to serve.
- * @param declared the modules that others declare for it, by their names
- * @param late those that its operator has not heard of
+ * @param declared the modules that other objects declare for it, by the name of the object
+ * @param late those that its operator has not heard of yet
  */
 function serving(declared: Record<string, string[]>, late: Record<string, string[]> = {}, refusal?: Error) {
   const all = { ...declared, ...late };
@@ -37,16 +37,16 @@ function serving(declared: Record<string, string[]>, late: Record<string, string
 }
 
 test.each<[string, Parameters<typeof serving>, string[]]>([
-  ['nobody declares modules for it', [{}], []],
-  ['it has those that are declared', [{ b: ['oidc', 'acl'] }], ['acl', 'oidc']],
-  ['it has those that are declared, and others cannot be looked for', [{ b: ['oidc'] }, {}, new Error('no')], ['oidc']],
-  ['it has all that one of several declares', [{ b: ['oidc'], c: ['acl'] }], ['acl']],
+  ['no object declares modules for it', [{}], []],
+  ['it has the declared modules', [{ b: ['oidc', 'acl'] }], ['acl', 'oidc']],
+  ['it has the declared modules, and the search for others fails', [{ b: ['oidc'] }, {}, new Error('no')], ['oidc']],
+  ['it has all modules that one of several objects declares', [{ b: ['oidc'], c: ['acl'] }], ['acl']],
 ])('a resource may serve if %s', async (_, declared, modules) => {
   const { managed, spec } = await serving(...declared);
   expect(await guarded(managed, spec, remote(modules))).toEqual({ spec, waiting: undefined });
 });
 
-test('what does not serve needs no guard', async () => {
+test('a resource that does not serve needs no guard', async () => {
   const { managed, spec } = await manage(serviceable);
   expect(await guarded(managed, spec)).toEqual({ spec, waiting: undefined });
   const requiring = { ...spec, requireModules: true, open: undefined };
@@ -55,9 +55,9 @@ test('what does not serve needs no guard', async () => {
 });
 
 test.each<[string, Parameters<typeof serving>, string[], string]>([
-  ['those that are declared', [{ b: ['oidc', 'acl'] }], ['oidc'], 'oidc and acl of Module ns/b'],
-  ['those of either', [{ b: ['oidc'], c: ['acl'] }], [], 'oidc of Module ns/b, or acl of Module ns/c'],
-  ['those that its operator hears of at last', [{}, { b: ['oidc'] }], [], 'oidc of Module ns/b'],
+  ['the declared modules', [{ b: ['oidc', 'acl'] }], ['oidc'], 'oidc and acl of Module ns/b'],
+  ['those of either object', [{ b: ['oidc'], c: ['acl'] }], [], 'oidc of Module ns/b, or acl of Module ns/c'],
+  ['those that its operator hears of late', [{}, { b: ['oidc'] }], [], 'oidc of Module ns/b'],
 ])('a resource does not serve before it has %s', async (_, declared, modules, missing) => {
   const { managed, spec } = await serving(...declared);
   const named = missing.replaceAll('ns/', `${NAMESPACE}/`);
@@ -71,7 +71,7 @@ test.each<[string, Parameters<typeof serving>, string[], string]>([
   });
 });
 
-test('a resource that is to have modules does not serve before any are declared', async () => {
+test('a resource that requires modules does not serve before any are declared', async () => {
   const { managed, spec } = await serving({});
   const requiring = { ...spec, requireModules: true };
   const { waiting } = await guarded(managed, requiring);
@@ -79,7 +79,7 @@ test('a resource that is to have modules does not serve before any are declared'
   expect((await guarded(managed, requiring, remote(['oidc']))).waiting).toBeUndefined();
 });
 
-test('a resource does not serve while it cannot be told whether modules are declared', async () => {
+test('a resource does not serve while it is unknown whether modules are declared', async () => {
   const { managed, spec } = await serving({}, {}, new KubeError(403, 'Forbidden', 'may not list'));
   const { waiting } = await guarded(managed, spec);
   expect(waiting?.message).toContain('whether any are declared cannot be told: may not list');
@@ -90,10 +90,10 @@ test('a resource does not serve while it cannot be told whether modules are decl
 });
 
 test.each([
-  ['open as declared', { open: true }, true, true],
-  ['not open yet', { open: true }, false, false],
-  ['of an invalid spec', { open: 'yes' }, true, false],
-])('whether a resource serves that is %s', async (_, spec, open, expected) => {
+  ['it is open as declared', { open: true }, true, true],
+  ['it is not open yet', { open: true }, false, false],
+  ['the spec is invalid', { open: 'yes' }, true, false],
+])('whether a resource serves if %s', async (_, spec, open, expected) => {
   const { managed, things } = await manage(object({ spec }), { kind: SERVING });
   expect(isServing(managed, things.make('thg_1', { open }))).toBe(expected);
 });

@@ -12,11 +12,11 @@ const identity = (generation: number): Identity => {
 };
 
 test.each<[string, Parameters<typeof object>[1], Record<string, string> | undefined]>([
-  ['a new object', {}, {}],
-  ['a new object, with a handled rotation', { rotateRequestedAt: 't' }, { [ANNOTATION.rotateHandledAt]: 't' }],
-  ['no object with a create under way', { createGeneration: '1' }, undefined],
-  ['no object with a resource', { externalId: 'x' }, undefined],
-])('a first generation is missing in %s', (_, annotations, expected) => {
+  ['in a new object', {}, {}],
+  ['in a new object, with a handled rotation', { rotateRequestedAt: 't' }, { [ANNOTATION.rotateHandledAt]: 't' }],
+  ['not while a create is under way', { createGeneration: '1' }, undefined],
+  ['not in an object with a resource', { externalId: 'x' }, undefined],
+])('the first generation is missing %s', (_, annotations, expected) => {
   const missing = expected && { identity: identity(1), annotations: expected };
   expect(missingIntent(object({ metadata: { finalizers } }, annotations))).toEqual(missing);
 });
@@ -28,7 +28,7 @@ test('before a create, its generation and the finalizer are written', async () =
   expect((await written()).metadata.finalizers).toEqual(finalizers);
 });
 
-test('a finalizer that somebody has removed is put back, beside those of others', async () => {
+test('a removed finalizer is put back, beside those of others', async () => {
   const of = object({ metadata: { finalizers: ['other'] } }, { externalId: 'thg_1', createGeneration: '2' });
   const { managed, object: written, identity: recorded } = await manage(of);
   const before = await recorded();

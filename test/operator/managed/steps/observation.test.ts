@@ -32,18 +32,18 @@ test.each([
 
 const lost = { externalId: 'thg_2', createGeneration: '1' };
 test.each([
-  ['none is named', {}, true, 'NothingToObserve', 'set the annotation tunnel-operator.dev/adopt'],
+  ['no resource is named', {}, true, 'NothingToObserve', 'set the annotation tunnel-operator.dev/adopt'],
   ['one of another kind is named', { adopt: 'cr_1' }, true, 'ExternalNotFound', 'is not an id for the kind Thing'],
   ['a missing one is named', { adopt: 'thg_2' }, true, 'ExternalNotFound', 'correct the annotation'],
-  ['its own is gone', lost, true, 'ExternalNotFound', 'set managementPolicy to Manage to have it created again'],
-  ['none may be observed', { adopt: 'thg_1' }, false, 'AccessDenied', 'neither adopted nor observed'],
+  ['its resource is gone', lost, true, 'ExternalNotFound', 'set managementPolicy to Manage to have it created again'],
+  ['observing is not allowed', { adopt: 'thg_1' }, false, 'AccessDenied', 'neither adopted nor observed'],
 ])('an object observes nothing if %s', async (_, annotations, mayAdopt, reason, message) => {
   const { managed, spec } = await manage(observing(annotations), { things: new Things('thg_1'), mayAdopt });
   const says = expect.objectContaining({ reason, message: expect.stringContaining(message) });
   await expect(observeOnly(managed, spec)).rejects.toThrow(says);
 });
 
-test('an object may observe what was created for it in any namespace', async () => {
+test('an object in any namespace may observe a resource that was created for it', async () => {
   const { managed, spec } = await manage(observing({ externalId: 'thg_1', createGeneration: '1' }), {
     things: new Things().makeFor('thg_1'),
     mayAdopt: false,

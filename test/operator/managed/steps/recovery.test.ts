@@ -1,4 +1,4 @@
-/** What an object records of its resource, compared with what the API knows, and restored. */
+/** Compares what an object records about its resource with what the API knows, and restores it. */
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import type { CreateScope } from '../../../../src/operator/managed/declaration/external.ts';
@@ -14,7 +14,7 @@ const retiring = (...ids: string[]) => JSON.stringify(ids.map((id) => ({ id, gen
 const notAdopting = { mayAdopt: () => false };
 const attached = modulesOf('thg_1');
 
-/** What it has recorded in the end, and whether the creates of the object were closed for that. */
+/** An object with this scope of creates; `asked` lists the requests for it, and whether it was closed. */
 async function ensured(of: Parameters<typeof object>, scope: CreateScope, circumstances: Circumstances = {}) {
   const asked: string[] = [];
   const ask = (what: string) => async () => {
@@ -53,7 +53,7 @@ describe('a recorded identity', () => {
   const two = scopeOf('thg_1', 'thg_2');
   test.each<[string, Parameters<typeof object>, CreateScope, string, (string | undefined)?, string?]>([
     ['that was lost is restored', [shown('thg_1', 1)], scopeOf('thg_1'), 'thg_1'],
-    ['that was lost is restored, although the API has nothing', [shown('thg_1', 1)], scopeOf(), 'thg_1'],
+    ['that was lost is restored, even if the API has nothing', [shown('thg_1', 1)], scopeOf(), 'thg_1'],
     [
       'that was edited is restored',
       [shown('thg_1', 1), edited],
@@ -62,7 +62,7 @@ describe('a recorded identity', () => {
       undefined,
       'restored thg_1',
     ],
-    ['loses a foreign id to delete', [{}, listing], two, 'thg_2', retiring('thg_1'), 'it is not deleted'],
+    ['loses a foreign id listed as superseded', [{}, listing], two, 'thg_2', retiring('thg_1'), 'it is not deleted'],
   ])('%s', async (_, of, scope, externalId, listed, message) => {
     const { asked, ensure, recorded, stored, events } = await ensured(of, scope);
     await ensure();
@@ -75,7 +75,7 @@ describe('a recorded identity', () => {
   });
 });
 
-test('a request for a reconcile is handled once what the API knows was compared, and not before', async () => {
+test('a requested reconcile counts as handled only once the identity was compared with the API', async () => {
   const of = object(shown('thg_1', 1), { externalId: 'thg_1', createGeneration: '1', reconcileRequestedAt: 't' });
   const failing = await managing(of, { external: { scope: () => Promise.reject(new Error('no answer')) } });
   await expect(ensureIdentity(failing.managed)).rejects.toThrow('no answer');
@@ -95,14 +95,14 @@ test('nothing is restored to an object that has changed since it was read', asyn
 
 describe('in a namespace without adoption', () => {
   const named = { externalId: 'thg_1', createGeneration: '1' };
-  test('an object may not name what was not created for it', async () => {
+  test('an object may not name a resource that was not created for it', async () => {
     const { ensure } = await ensured([{}, named], scopeOf(), { access: notAdopting });
     await expect(ensure()).rejects.toMatchObject({ reason: 'AccessDenied' });
   });
 
   test.each([
-    ['what was', scopeOf('thg_1'), {}],
-    ['what its settings belong to', scopeOf(), { kind: attached }],
+    ['a resource that was', scopeOf('thg_1'), {}],
+    ['the owner of its settings', scopeOf(), { kind: attached }],
   ])('an object may name %s', async (_, scope, more) => {
     const { ensure, recorded } = await ensured([{}, named], scope, { access: notAdopting, ...more });
     await ensure();
@@ -110,8 +110,8 @@ describe('in a namespace without adoption', () => {
   });
 });
 
-describe('of an object whose creates are closed', () => {
-  test('the next generation is recorded where it has nothing that is not superseded', async () => {
+describe('once its creates are closed, an object', () => {
+  test('records the next generation if all its resources are superseded', async () => {
     const of: Parameters<typeof object> = [{}, { createGeneration: '3', retiring: retiring('thg_1') }];
     const { recover, recorded, events } = await ensured(of, scopeOf('thg_1'));
     await recover();
@@ -124,9 +124,9 @@ describe('of an object whose creates are closed', () => {
   });
 
   test.each([
-    ['stays where it may be adopted', true, 'thg_9', []],
-    ['is forgotten elsewhere', false, undefined, ["thg_9 is not this object's resource; restored none"]],
-  ])('what only its annotations name %s', async (_, mayAdopt, expected, messages) => {
+    ['that may adopt it keeps', true, 'thg_9', []],
+    ['that may not adopt it forgets', false, undefined, ["thg_9 is not this object's resource; restored none"]],
+  ])('%s a resource that only its annotations name', async (_, mayAdopt, expected, messages) => {
     const access = { mayAdopt: () => mayAdopt };
     const { recover, recorded, events } = await ensured([{}, { externalId: 'thg_9' }], scopeOf(), { access });
     await recover();

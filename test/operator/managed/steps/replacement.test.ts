@@ -74,13 +74,12 @@ describe('a resource', () => {
     expect(first.managed.reissueBackoff.pauseUntil(first.managed.object.metadata.uid, new Date())).toBeInstanceOf(Date);
   });
 
-  test('is not superseded by a stale object, or before its successor can be delivered', async () => {
+  test('is not superseded for a stale object, or before the token of its successor can be delivered', async () => {
     const prepare = () => Promise.reject(new Error('no Secret can be written'));
     const kind = tokens(['thg_1'], { due: DUE, prepare });
-    const { managed, spec, identity, outdate } = await manage(having(1), { things: one(), kind });
+    const { managed, spec, identity } = await manage(having(1), { things: one(), kind });
     await expect(findRemote(managed, spec)).rejects.toThrow('no Secret can be written');
     expect((await identity()).externalId).toBe('thg_1');
-    await outdate();
     const stale = await manage(having(1), { things: one(), kind: tokens(['thg_1'], { due: DUE }) });
     await stale.outdate();
     await expect(findRemote(stale.managed, stale.spec)).rejects.toThrow(StaleObject);
@@ -124,7 +123,7 @@ describe('a superseded resource', () => {
     expect(await events()).toEqual(['Replaced: The spec asks for thg_b again, which takes the place of thg_c']);
   });
 
-  test('is found instead of replacing another', async () => {
+  test('is used again instead of a new replacement', async () => {
     const things = new Things().makeFor('thg_2', 'thg_1');
     things.make('thg_2', { material: 'steel' });
     const { managed, spec } = await manage(replacing([entry('thg_2', 1)], 'thg_1', { material: 'steel' }), { things });
@@ -137,7 +136,7 @@ describe('a superseded resource', () => {
     ['is gone', replacing([entry('thg_9', 1)]), {}],
     ['does not match the spec', replacing([A], '', { shape: 'flat' }), {}],
     ['has a one-time token', replacing([A]), tokens(['thg_a'])],
-    ['is to be renewed itself', replacing([A]), tokens(['thg_a'], { isOneTime: false, due: { ...DUE, overlapMs: 0 } })],
+    ['is due to be renewed', replacing([A]), tokens(['thg_a'], { isOneTime: false, due: { ...DUE, overlapMs: 0 } })],
     ['was replaced on request', object({}, requested), {}],
   ])('does not become current again if it %s', async (_, of, kind) => {
     const { managed, spec, object: written } = await manage(of, { things: both(), kind });
@@ -146,7 +145,7 @@ describe('a superseded resource', () => {
     expect(await written()).toEqual(before);
   });
 
-  test('does not become current again if another object has it, or by a stale list', async () => {
+  test('does not become current again if another object has it, or from a stale list', async () => {
     const things = new Things('thg_b');
     const taken = await manage(replacing([entry('thg_b', 0)]), { things, others: [other] });
     expect(await rollBack(taken.managed, taken.spec)).toBe(false);

@@ -23,7 +23,7 @@ async function sized(of: ReturnType<typeof object>, kind: Partial<ThingKind> = {
   return { ...setting, ensure };
 }
 
-test('a resource that is as declared is left alone', async () => {
+test('a resource that matches the spec is left alone', async () => {
   const { ensure, things, events } = await sized(having({ size: 1 }, inSync));
   expect(await ensure()).toMatchObject({
     remote: { id: 'thg_1' },
@@ -64,7 +64,7 @@ const OVER = { of: () => '2026-11-21T10:00:00Z', remedy: 'make another one' };
 test.each<[string, Partial<ThingKind>, boolean, number, string]>([
   ['whose token is held is available', tokens(['thg_1']), true, 1, 'Available'],
   ['whose token was never known has none', tokens([]), false, 0, 'TokenUnavailable'],
-  ['whose token is lost again and again has a conflict', tokens([]), false, 1, 'SecretConflict'],
+  ['whose token is lost repeatedly has a conflict', tokens([]), false, 1, 'SecretConflict'],
   ['that hands out nothing is available', {}, false, 1, 'Available'],
   ['that is past its end has expired', { end: OVER }, true, 1, 'Expired'],
 ])('a resource %s', async (_, kind, isHeld, generation, reason) => {
@@ -75,7 +75,7 @@ test.each<[string, Partial<ThingKind>, boolean, number, string]>([
 test.each([
   ['is updated', { size: 2 }, ['thg_1']],
   ['is left alone', {}, []],
-])('a resource that waits for modules %s in all else, and says what it waits for', async (_, members, updated) => {
+])('a resource that waits for modules %s otherwise, and says what it waits for', async (_, members, updated) => {
   const { managed, spec, things } = await manage(having({ open: true, ...members }, inSync), { kind: SERVING });
   const requiring = { ...spec, requireModules: true };
   const { ready, synced } = await ensureUpToDate(managed, requiring, { remote: things.make('thg_1'), isHeld: true });

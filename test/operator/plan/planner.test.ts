@@ -232,6 +232,16 @@ test.each([
   ]);
 });
 
+test('of new objects with modules, only those of the same edge exclude each other', async () => {
+  const remotes = [own, { ...own, id: OTHER }];
+  const tlsedges = remotes.map(({ id }, index) =>
+    object({ name: `e${index}`, kind: 'TLSEdge', status: { id, createGeneration: 1 } }),
+  );
+  const of = (name: string, edgeName: string) => modules(name, { tlsEdgeRef: { name: edgeName } });
+  const plans = await planned([of('a', 'e0'), of('b', 'e1'), of('c', 'e0')], { objects: { tlsedges }, remotes });
+  expect(plans).toMatchObject([{ action: 'none' }, { action: 'none' }, blocked('TLSEdgeModules ns/a')]);
+});
+
 test.each<[string, Surroundings, Record<string, string>, object]>([
   ['is created', {}, {}, { action: 'create' }],
   ['is kept', { remotes: [own] }, { adopt: OWN }, { id: OWN }],

@@ -10,6 +10,8 @@ const CHILD_PROCESS = 'node:child_process';
 const PROGRAM = 'src/main.ts';
 /** Starts the program for tests. Tests that start processes themselves are assumed to start it as well. */
 const STARTER = 'dev/processes/program.ts';
+/** These start only programs of others. */
+const OTHER_STARTERS = ['test/kubectl.ts', 'test/chart/helm.ts'];
 
 /** The test files that reach a source file, the likeliest to notice first. */
 export function testsThatReach(source: string, imports: Imports, isInTier: (test: string) => boolean): string[] {
@@ -57,7 +59,8 @@ export function importsOf(root: string, files: readonly string[]): Imports {
       .filter((file) => /^(src|dev|test|scripts)\/.*\.ts$/.test(file))
       .map((file) => {
         const imported = importedBy(readFileSync(join(root, file), 'utf8')).map((one) => resolved(file, one));
-        const isStarting = file === STARTER || (file.startsWith('test/') && imported.includes(CHILD_PROCESS));
+        const isTest = file.startsWith('test/') && !OTHER_STARTERS.includes(file);
+        const isStarting = file === STARTER || (isTest && imported.includes(CHILD_PROCESS));
         return [file, isStarting ? [...imported, PROGRAM] : imported];
       }),
   );

@@ -8,10 +8,9 @@ export type Imports = ReadonlyMap<string, readonly string[]>;
 
 const CHILD_PROCESS = 'node:child_process';
 const PROGRAM = 'src/main.ts';
-/** Starts the program for tests. Tests that start processes themselves are assumed to start it as well. */
+/** Starts the program for tests. Tests that start Node.js themselves are assumed to start it as well. */
 const STARTER = 'dev/processes/program.ts';
-/** These start only programs of others. */
-const OTHER_STARTERS = ['test/kubectl.ts', 'test/chart/helm.ts'];
+const NODE = /\bexecPath\b|\bfork\(/;
 
 /** The test files that reach a source file, the likeliest to notice first. */
 export function testsThatReach(source: string, imports: Imports, isInTier: (test: string) => boolean): string[] {
@@ -58,9 +57,10 @@ export function importsOf(root: string, files: readonly string[]): Imports {
     files
       .filter((file) => /^(src|dev|test|scripts)\/.*\.ts$/.test(file))
       .map((file) => {
-        const imported = importedBy(readFileSync(join(root, file), 'utf8')).map((one) => resolved(file, one));
-        const isTest = file.startsWith('test/') && !OTHER_STARTERS.includes(file);
-        const isStarting = file === STARTER || (isTest && imported.includes(CHILD_PROCESS));
+        const source = readFileSync(join(root, file), 'utf8');
+        const imported = importedBy(source).map((one) => resolved(file, one));
+        const startsNode = file.startsWith('test/') && imported.includes(CHILD_PROCESS) && NODE.test(source);
+        const isStarting = file === STARTER || startsNode;
         return [file, isStarting ? [...imported, PROGRAM] : imported];
       }),
   );

@@ -44,14 +44,15 @@ describe('the Secret of a credential', () => {
 });
 
 describe('a Secret that belongs to something else', () => {
-  test('is never overwritten; nothing is created until it is gone, then the credential recovers by itself', async () => {
+  test('is never overwritten; once it is gone, the object has one credential and its token', async () => {
     const remotes = await stack.remoteIds();
     await stack.run('create', 'secret', 'generic', 'taken', '--from-literal=token=mine');
     await stack.apply(credential('taken'));
     const { ready } = await stack.reason(CREDENTIALS, 'taken', 'Ready', 'SecretConflict');
     expect(ready).toMatchObject({ status: 'False', message: expect.stringContaining('Secret taken exists') });
     expect(await stack.secret('taken')).toEqual({ token: 'mine' });
-    expect(await stack.remoteIds()).toEqual(remotes);
+    const waiting = (await stack.remoteIds()).filter((id) => !remotes.includes(id));
+    expect(waiting.length).toBeLessThanOrEqual(1);
     const about = { kind: 'TunnelCredential', reason: 'SecretConflict' };
     const conflicts = () => stack.metric('tunnel_operator_not_ready_objects', about);
     await eventually(async () => expect(await conflicts()).toBe(1));
@@ -59,7 +60,9 @@ describe('a Secret that belongs to something else', () => {
     await stack.run('delete', 'secret', 'taken');
     await stack.ready(CREDENTIALS, 'taken');
     expect(await stack.accepts(await tokenOf('taken'))).toBe(true);
-    expect(await stack.remoteIds()).toHaveLength(remotes.length + 1);
+    const created = (await stack.remoteIds()).filter((id) => !remotes.includes(id));
+    expect(created).toHaveLength(1);
+    expect(created).toEqual(expect.arrayContaining(waiting));
     await eventually(async () => expect(await conflicts()).toBe(0));
   });
 });

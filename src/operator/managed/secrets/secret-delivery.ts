@@ -32,6 +32,8 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   async prepare(object: KubeObject, spec: Spec): Promise<void> {
     const { namespace } = object.metadata;
     const name = secretNameOf(object, spec);
+    // If the Secret cannot be created after all, repeating the create returns the token again.
+    if (!this.#secrets.cached(object, name) && this.#secrets.acceptsCreates(namespace)) return;
     const body = (existing?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, existing);
     const attempt = this.#secrets.tryCreate(body(), namespace);
     const made = await unlessExisting(attempt, () => this.#find(object, name));

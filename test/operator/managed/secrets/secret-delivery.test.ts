@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SECRET_TYPE } from '../../../../src/operator/contract/names.ts';
 import { type KubeObject, kubeObject } from '../../../../src/operator/kube/kube-object.ts';
 import { createKubeMetrics } from '../../../../src/operator/kube/metrics.ts';
@@ -97,6 +97,32 @@ describe('before anything is created, a Secret', () => {
     const { delivery, to } = await delivering(circumstances);
     await expect(delivery.prepare(to(), spec)).rejects.toMatchObject(expected);
   });
+});
+
+test('no create of a Secret is tried within a minute of one that succeeded, until one fails', async () => {
+  const { access, delivery, cluster, to } = await delivering();
+  const { namespace } = cluster;
+  const requestsToPrepare = async () => {
+    const before = cluster.asked().length;
+    await delivery.prepare(to({ name: 'another' }), spec);
+    return cluster.asked().length - before;
+  };
+  const body = secretBody(oneTime, credential(), spec, { id: 'cr_1', value: 't0ken' });
+  expect(await requestsToPrepare()).toBe(1);
+  await access.create(body, namespace);
+  const another = access.create(
+    secretBody(oneTime, credential({ name: 'c' }), spec, { id: 'c', value: 't' }),
+    namespace,
+  );
+  expect(access.acceptsCreates(namespace)).toBe(true);
+  await another;
+  expect(await requestsToPrepare()).toBe(0);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await requestsToPrepare()).toBe(1);
+  await expect(access.create(body, namespace)).rejects.toThrow(/already exists/);
+  vi.useRealTimers();
+  expect(await requestsToPrepare()).toBe(1);
 });
 
 describe('a token', () => {

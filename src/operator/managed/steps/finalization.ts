@@ -15,8 +15,8 @@ import { closeCreates } from './recovery.ts';
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
   if (!hasFinalizer(managed.object)) return managed.outcome();
   requireUnreferenced(managed);
-  // It may be gone already, and another object of the same name may have the modules that it had.
-  await managed.mustBeNewest();
+  // It may be gone already, and another object may have the modules that it had. All else belongs to its UID.
+  if (managed.kind.isAttached) await managed.mustBeNewest();
   const { object } = managed;
   // Throws for an invalid policy, before anything is deleted.
   const ofOwn = fateOfRemote(object, false);

@@ -54,11 +54,13 @@ export async function recoverIdentity(managed: ManagedObject): Promise<void> {
 export async function closeCreates(managed: ManagedObject): Promise<Identity> {
   const { object, kind } = managed;
   const scope = await kind.external.closeScope(object.metadata.uid);
-  // Read the Secrets after closing the creates, since one of them may just have stored its token.
-  const stored = (await kind.delivery?.stored(object)) ?? [];
   const shown = shownIdentity(object);
   const named = readIdentity(object);
   const recorded = managed.mayAdopt ? named : onlyOwn(named, shown, scope);
+  // Only then is there a choice of which one to keep.
+  const hasOthers = scope.resources.some(({ id }) => id !== recorded.externalId);
+  // Read the Secrets after closing the creates, since one of them may just have stored its token.
+  const stored = hasOthers ? ((await kind.delivery?.stored(object)) ?? []) : [];
   const identity = recoveredIdentity(recorded, shown, scope, stored, new Date());
   return { ...identity, retiring: identity.retiring.filter(({ id }) => mayRetire(managed, id, scope)) };
 }

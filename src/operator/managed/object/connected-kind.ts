@@ -26,6 +26,8 @@ export class ConnectedKind {
   readonly inputs: Inputs;
   /** Whether its objects are the modules of another resource, their owner. */
   readonly isAttached: boolean;
+  /** By object version, which never changes: its parsed spec, or none if that is invalid. */
+  readonly #specs = new WeakMap<KubeObject, { readonly spec: ManagedSpec | undefined }>();
 
   constructor(declared: AnyKind, client: Client, secrets: SecretAccess, inputs: Inputs) {
     this.declared = declared;
@@ -85,7 +87,11 @@ export class ConnectedKind {
 
   /** Undefined for an invalid spec: the object's own reconcile reports that. */
   specIfValid(object: KubeObject): ManagedSpec | undefined {
-    return this.declared.spec.safeParse(object.spec ?? {}).data;
+    const known = this.#specs.get(object);
+    if (known) return known.spec;
+    const spec = this.declared.spec.safeParse(object.spec ?? {}).data;
+    this.#specs.set(object, { spec });
+    return spec;
   }
 
   /** The spec member by member; an invalid member stays as given, so that the others can still be used. */

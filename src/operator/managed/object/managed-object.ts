@@ -91,7 +91,7 @@ export class ManagedObject {
    * @throws Blocked naming every invalid field, or an input that is missing or not permitted
    */
   async readSpec(): Promise<ManagedSpec> {
-    const declared = readSpec(this.kind.declared.spec, this.object);
+    const declared = this.kind.specIfValid(this.object) ?? readSpec(this.kind.declared.spec, this.object);
     if (!this.mayAdopt) requireNoIds(this.object);
     const { spec, inputs, remark } = await this.kind.inputs.resolve(this.kind.name, this.object, declared);
     this.inputs = inputs;

@@ -65,6 +65,8 @@ export class ManagedObject {
   replaces: string | undefined;
   /** Why the next create reissues a value; undefined for the first create, and if an earlier reconcile began it. */
   reissued: Renewal['cause'] | 'gone' | undefined;
+  /** Whether this reconcile has found that a new value can be stored. */
+  isDeliverable = false;
   readonly #access: ObjectAccess;
   #isCompared: boolean;
   #retryAt: Date | undefined;

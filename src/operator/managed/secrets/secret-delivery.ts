@@ -34,11 +34,10 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const name = secretNameOf(object, spec);
     // If the Secret cannot be created after all, repeating the create returns the token again.
     if (!this.#secrets.cached(object, name) && this.#secrets.acceptsCreates(namespace)) return;
-    const body = (existing?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, existing);
-    const attempt = this.#secrets.tryCreate(body(), namespace);
-    const made = await unlessExisting(attempt, () => this.#find(object, name));
-    if ('made' in made) return requireUnaltered(body(), made.made);
-    const { existing } = made;
+    const body = (known?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, known);
+    // Even if the Secret is known to exist: in a namespace that is being deleted, it can still be written.
+    const existing = await this.#existing(object, body(), this.#secrets.tryCreate(body(), namespace));
+    if (!existing) return;
     requireSecretType(this.handout, existing);
     requireWritable(existing);
     requireUnaltered(body(existing), await this.#secrets.tryPatch(name, body(existing), namespace));
@@ -107,7 +106,9 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   async #write(object: KubeObject, spec: SecretSpec, handed: Handed, known?: KubeObject): Promise<void> {
     const name = secretNameOf(object, spec);
     const { namespace } = object.metadata;
-    const existing = known ?? (await this.#create(object, spec, handed));
+    const created = secretBody(this.handout, object, spec, handed);
+    const create = () => this.#secrets.create(created, namespace);
+    const existing = known ?? (await this.#existing(object, created, create(), handed.id));
     if (!existing) return;
     const body = secretBody(this.handout, object, spec, handed, existing);
     requireSecretType(this.handout, existing);
@@ -115,13 +116,23 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     requireUnaltered(body, await this.#secrets.patch(name, body, namespace));
   }
 
-  /** Undefined if it was created, else the existing Secret. */
-  async #create(object: KubeObject, spec: SecretSpec, handed: Handed): Promise<KubeObject | undefined> {
-    const body = secretBody(this.handout, object, spec, handed);
-    const creation = this.#secrets.create(body, object.metadata.namespace);
-    const made = await unlessExisting(creation, () => this.#find(object, body.metadata.name, handed.id));
-    if ('existing' in made) return made.existing;
-    requireUnaltered(body, made.made);
+  /** The existing Secret that prevents the creation of `body`; undefined if it succeeds. */
+  async #existing(
+    object: KubeObject,
+    body: ReturnType<typeof secretBody>,
+    creation: Promise<KubeObject>,
+    id?: string,
+  ): Promise<KubeObject | undefined> {
+    try {
+      requireUnaltered(body, await creation);
+    } catch (error) {
+      // In a terminating namespace, an existing Secret can still be written but will soon be gone.
+      if (!(error instanceof KubeError) || error.isNamespaceTerminating) throw error;
+      // An exhausted quota can mask that it exists.
+      const existing = await this.#find(object, body.metadata.name, id);
+      if (!existing) throw error;
+      return existing;
+    }
     return undefined;
   }
 
@@ -152,22 +163,6 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   /** According to the cache. */
   #isIntact(object: KubeObject, spec: SecretSpec, expected: { id: string; value?: string | undefined }): boolean {
     return isIntact(this.handout, this.#secrets.cached(object, secretNameOf(object, spec)), object, spec, expected);
-  }
-}
-
-/** The created object, or the existing one of that name. An exhausted quota can mask that it exists. */
-async function unlessExisting(
-  creation: Promise<KubeObject>,
-  find: () => Promise<KubeObject | undefined>,
-): Promise<{ made: KubeObject } | { existing: KubeObject }> {
-  try {
-    return { made: await creation };
-  } catch (error) {
-    // In a terminating namespace, an existing Secret can still be written but will soon be gone.
-    if (!(error instanceof KubeError) || error.isNamespaceTerminating) throw error;
-    const existing = await find();
-    if (!existing) throw error;
-    return { existing };
   }
 }
 

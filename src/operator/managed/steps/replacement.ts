@@ -145,8 +145,10 @@ const asRotated = ({ kind, object }: ManagedObject) => (kind.delivery ? rotation
  * namespace is being deleted.
  */
 export async function requireDeliverable(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
+  if (managed.isDeliverable) return;
   await managed.mustBeNewest();
   await managed.kind.delivery?.prepare(managed.object, spec);
+  managed.isDeliverable = true;
 }
 
 /** The renewal of a one-time value that is no longer stored. */

@@ -1,41 +1,81 @@
 /**
- * `npm run bench -- compare dir`: compares the API of this checkout with that of another one, in turns: GET of one
- * IP policy, and POST. Each starts on an empty database, which it migrates itself.
+ * `npm run bench -- compare commit`: this checkout against a commit, or a folder with another checkout, by turns: GET and
+ * POST of one IP policy, each API on a database of its own; then creation and deletion of many objects, each operator
+ * with a stack of its own.
  */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { ipPolicy } from '../src/resources/ip-policy.ts';
 import { BENCH_KEY } from './keys.ts';
+import { PHASE_COLUMNS, phaseRow } from './operator.ts';
+import { type Phase, prepareRun } from './operator-run.ts';
+import { startStack } from './operator-stack.ts';
 import type { BenchOptions } from './options.ts';
-import { byTurns, ratioOf } from './rounds.ts';
+import { byTurns, median, ratioOf } from './rounds.ts';
 import { startStage } from './stage.ts';
 import { tableHead, tableRow } from './table.ts';
 
+const ROOT = resolve(import.meta.dirname, '..');
 const ROUNDS = 5;
 const ROUND_MS = 2_000;
 /** Warm-up per server and operation: before that, much of the time goes into compiling. */
 const WARM_UP_MS = 15_000;
+const PER_KIND = Number(process.env.BENCH_OBJECTS ?? 1000);
 
 const { path, samples } = ipPolicy;
 const common = { key: BENCH_KEY, connections: 32 };
 const create = { ...common, method: 'POST', path, body: JSON.stringify(samples.full) };
 const made = z.object({ id: z.string() });
 
-export async function benchCompare({ out, dir, rounds = ROUNDS }: BenchOptions): Promise<void> {
-  if (dir === undefined) throw new Error('compare needs the folder of the other checkout');
+export async function benchCompare({ out, against, only, rounds = ROUNDS }: BenchOptions): Promise<void> {
+  if (against === undefined) throw new Error('compare needs a commit, or the folder of another checkout');
+  const other = existsSync(against) ? { root: resolve(against), remove: () => {} } : checkOut(against);
+  try {
+    for (const [part, compare] of Object.entries({ api: compareApis, operator: compareOperators })) {
+      if (only === undefined || only === part) await compare([ROOT, other.root], rounds, out);
+    }
+  } finally {
+    other.remove();
+  }
+}
+
+/** A git worktree of the commit, with this checkout's packages unless it needs others. */
+function checkOut(commit: string): { root: string; remove: () => void } {
+  const root = join(mkdtempSync(join(tmpdir(), 'tunnel-operator-bench-')), 'checkout');
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+  const remove = () => {
+    git('worktree', 'remove', '--force', root);
+    rmSync(resolve(root, '..'), { recursive: true, force: true });
+  };
+  git('worktree', 'add', '--quiet', '--detach', root, commit);
+  const lock = (folder: string) => readFileSync(join(folder, 'package-lock.json'), 'utf8');
+  try {
+    if (lock(root) === lock(ROOT)) symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+    else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { root, remove };
+}
+
+async function compareApis(roots: readonly string[], rounds: number, out: BenchOptions['out']): Promise<void> {
   const stage = await startStage();
   const { processes } = stage;
-  const start = async (name: string, folder: string) => {
-    const env = { BENCH_DATABASE_URL: await stage.empty(name) };
-    const server = await processes.serve(join(folder, 'bench/api-process.ts'), env);
+  const start = async (root: string, side: number) => {
+    const env = { BENCH_DATABASE_URL: await stage.empty(`side_${side}`) };
+    const server = await processes.serve(join(root, 'bench/api-process.ts'), env);
     const headers = { authorization: `Bearer ${BENCH_KEY}`, 'content-type': 'application/json' };
     const response = await fetch(server.url + path, { method: 'POST', headers, body: create.body });
     const { id } = made.parse(await response.json());
     return { server, orders: [{ ...common, method: 'GET', path: `${path}/${id}` }, create] as const };
   };
   try {
-    const sides = [await start('here', resolve(import.meta.dirname, '..')), await start('there', resolve(dir))];
-    out(`This checkout, and ${dir}: ${rounds} rounds of ${ROUND_MS / 1000} s each, ${common.connections} connections`);
+    const sides = await Promise.all(roots.map(start));
+    out(`API: ${rounds} rounds of ${ROUND_MS / 1000} s each, ${common.connections} connections`);
     out('');
     out(tableHead(['operation', 'req/s', 'CPU µs', 'other req/s', 'other CPU µs', 'ratio']));
     for (const [at, title] of [`GET ${path}/{id}`, `POST ${path}`].entries()) {
@@ -51,4 +91,48 @@ export async function benchCompare({ out, dir, rounds = ROUNDS }: BenchOptions):
   } finally {
     await stage.stop();
   }
+}
+
+const PHASES = ['creation', 'restart', 'deletion'] as const;
+type Round = Readonly<Record<(typeof PHASES)[number], Phase>>;
+
+async function compareOperators(roots: readonly string[], rounds: number, out: BenchOptions['out']): Promise<void> {
+  const taken = roots.map((): Round[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [side, root] of roots.entries()) taken[side]?.push(await operatorRound(root));
+  }
+  out(`Operator: ${rounds} rounds of ${PER_KIND} IPPolicies and ${PER_KIND} TunnelCredentials; medians`);
+  out('');
+  out(tableHead(PHASE_COLUMNS));
+  for (const phase of PHASES) {
+    for (const [side, title] of ['here', 'other'].entries()) {
+      out(phaseRow(`${phase}, ${title}`, medians((taken[side] ?? []).map((each) => each[phase])), 2 * PER_KIND));
+    }
+  }
+  out('');
+}
+
+/** On a stack of its own, so that no round meets what an earlier one has left. */
+async function operatorRound(root: string): Promise<Round> {
+  const stack = await startStack(root);
+  try {
+    const run = await prepareRun(stack, 'bench', PER_KIND);
+    const round = { creation: await run.creation(), restart: await run.restart(), deletion: await run.deletion() };
+    await run.stop();
+    return round;
+  } finally {
+    await stack.stop();
+  }
+}
+
+function medians(phases: readonly Phase[]): Phase {
+  const of = (member: keyof Phase) => median(phases.map((phase) => phase[member]));
+  return {
+    seconds: of('seconds'),
+    cpuSeconds: of('cpuSeconds'),
+    writes: of('writes'),
+    reads: of('reads'),
+    api: of('api'),
+    peakMiB: of('peakMiB'),
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`, or `npm run bench -- compare dir [--rounds n]`:
+ * `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`, or `npm run bench -- compare commit [--only api|operator] [--rounds n]`:
  * prints figures; nothing is asserted.
  */
 import { parseArgs } from 'node:util';
@@ -10,7 +10,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { only: { type: 'string' }, rounds: { type: 'string' }, minutes: { type: 'string' } },
 });
-const [first, dir] = positionals;
+const [first, against] = positionals;
 const asked = first === 'compare' ? [first] : positionals;
 const unknown = asked.filter((part) => !Object.hasOwn(PARTS, part));
 if (unknown.length > 0) {
@@ -21,7 +21,7 @@ const options = {
   out: (line: string) => void process.stdout.write(`${line}\n`),
   only: values.only,
   rounds: positive('--rounds', values.rounds),
-  dir: first === 'compare' ? dir : undefined,
+  against: first === 'compare' ? against : undefined,
   minutes: positive('--minutes', values.minutes),
 };
 for (const name of asked.length === 0 ? BY_DEFAULT : asked) await PARTS[name]?.(options);

@@ -10,9 +10,10 @@ import { startControlPlane } from '../dev/control-plane/control-plane.ts';
 import { startPostgres } from '../dev/database/postgres.ts';
 import type { Child } from '../dev/processes/child-process.ts';
 import { startProgram, untilAnswering } from '../dev/processes/program.ts';
-import { KubeApi } from '../src/operator/kube/kube-api.ts';
+import { KubeApi, type ResourceType } from '../src/operator/kube/kube-api.ts';
 import { freePort } from '../src/postgres/ports.ts';
 
+const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
 
 export const API_KEY = 'tnl_ak_benchbenchbenchbenchbenchbenchbenchbench';
@@ -20,15 +21,16 @@ export const API_KEY = 'tnl_ak_benchbenchbenchbenchbenchbenchbenchbench';
 export interface Stack {
   apiUrl: string;
   kubeconfigPath: string;
-  kubectl: string;
   kube: KubeApi;
+  /** Deletes all objects of a type in one request, without waiting until they are gone. */
+  deleteAll(type: ResourceType, namespace: string): Promise<void>;
   /** Starts the operator on one namespace; `url` is where its metrics are. */
   startOperator(namespace: string, env?: Record<string, string>): Promise<{ child: Child; url: string }>;
   stop(): Promise<void>;
 }
 
-/** @param options.isBuilt the operator runs as in the package, not from its sources, which takes more memory */
-export async function startStack({ isBuilt = false } = {}): Promise<Stack> {
+/** @param root of the checkout whose API and operator run, built as in the package */
+export async function startStack(root = ROOT): Promise<Stack> {
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (let step = undo.pop(); step; step = undo.pop()) await step();
@@ -52,7 +54,8 @@ export async function startStack({ isBuilt = false } = {}): Promise<Stack> {
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: 'warn',
     };
-    const api = startProgram(['api'], { name: 'api', folder, env });
+    const main = await build(root, join(folder, 'package'));
+    const api = startProgram(['api'], { name: 'api', folder, env, main });
     undo.push(() => api.stop());
     await untilAnswering(api, `${apiUrl}/readyz`);
 
@@ -61,7 +64,10 @@ export async function startStack({ isBuilt = false } = {}): Promise<Stack> {
     const kube = new KubeApi(kubeConfig, { userAgent: 'bench', timeoutMs: 60_000 });
     undo.push(() => kube.close());
 
-    const main = isBuilt ? { main: await build(join(folder, 'package')) } : {};
+    const { kubeconfigPath, kubectlPath } = controlPlane;
+    const kubectl = (...args: string[]) => run(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args]);
+    await kubectl('apply', '--server-side', '-f', join(root, 'crds'));
+    await kubectl('wait', '--for=condition=Established', '-f', join(root, 'crds'));
     let started = 0;
     const startOperator: Stack['startOperator'] = async (namespace, more = {}) => {
       const port = await freePort();
@@ -78,24 +84,26 @@ export async function startStack({ isBuilt = false } = {}): Promise<Stack> {
         LOG_FORMAT: 'json',
         ...more,
       };
-      const child = startProgram(['operator'], { name: `operator-${started++}`, folder, env: settings, ...main });
+      const child = startProgram(['operator'], { name: `operator-${started++}`, folder, env: settings, main });
       undo.push(() => child.stop());
       const url = `http://127.0.0.1:${port}`;
       return { child, url };
     };
-    const { kubeconfigPath, kubectlPath: kubectl } = controlPlane;
-    return { apiUrl, kubeconfigPath, kubectl, kube, startOperator, stop };
+    const deleteAll: Stack['deleteAll'] = async ({ group, version, plural }, namespace) => {
+      await kubectl('delete', '--raw', `/apis/${group}/${version}/namespaces/${namespace}/${plural}`);
+    };
+    return { apiUrl, kubeconfigPath, kube, deleteAll, startOperator, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** Builds what `npm pack` would contain, next to this checkout's dependencies; returns the file to run. */
-async function build(folder: string): Promise<string> {
+/** Builds what `npm pack` would contain, next to the dependencies of the checkout; returns the file to run. */
+async function build(root: string, folder: string): Promise<string> {
   await mkdir(folder);
-  await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/build.ts'), join(folder, 'dist')]);
-  await copyFile(join(ROOT, 'package.json'), join(folder, 'package.json'));
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  await run(process.execPath, [join(root, 'scripts/build.ts'), join(folder, 'dist')]);
+  await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   return join(folder, 'dist/main.js');
 }

@@ -5,8 +5,8 @@ export interface BenchOptions {
   only?: string | undefined;
   /** The number of turns of each side. */
   rounds?: number | undefined;
-  /** The checkout to compare with. */
-  dir?: string | undefined;
+  /** The commit or checkout to compare with. */
+  against?: string | undefined;
   /** How long to observe the memory. */
   minutes?: number | undefined;
 }

@@ -2,10 +2,7 @@
  * `npm run bench -- scale`: what the operator uses with many objects: memory before any work, with everything in place
  * and after a resync; processor time when idle; requests; and a start with all objects present. BENCH_OBJECTS sets the count.
  */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { kindRow } from '../dev/fixtures/kinds.ts';
 import { postTo } from '../dev/fixtures/post.ts';
 import type { Child } from '../dev/processes/child-process.ts';
@@ -17,7 +14,6 @@ import { type Sample, scrape, total } from './metrics.ts';
 import { API_KEY, type Stack, startStack } from './operator-stack.ts';
 import type { BenchOptions } from './options.ts';
 
-const run = promisify(execFile);
 const SIZES = (process.env.BENCH_OBJECTS ?? '2000,20000').split(',').map(Number);
 const BYSTANDERS = Number(process.env.BENCH_SECRETS ?? 10_000);
 /** How long to observe an idle operator. */
@@ -46,11 +42,8 @@ interface Running {
 }
 
 export async function benchScale({ out }: BenchOptions): Promise<void> {
-  const stack = await startStack({ isBuilt: true });
+  const stack = await startStack();
   try {
-    const crds = join(import.meta.dirname, '../crds');
-    await run(stack.kubectl, ['--kubeconfig', stack.kubeconfigPath, 'apply', '--server-side', '-f', crds]);
-    await run(stack.kubectl, ['--kubeconfig', stack.kubeconfigPath, 'wait', '--for=condition=Established', '-f', crds]);
     await stack.kube.create(core('namespaces'), named('Namespace', NAMESPACE, 'v1'));
     const idle = await start(stack);
     out(`No objects: ready after ${idle.startMs} ms, ${await figures(idle)}`);

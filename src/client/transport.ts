@@ -1,7 +1,6 @@
 /** HTTP under the typed client: keep-alive, timeouts, retries where they are safe, errors as typed values. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, errors } from 'undici';
-import { type DeferredAbort, deferredAbort } from '../deferred-abort.ts';
 import { messageOf } from '../errors.ts';
 import { backoff } from '../retry/backoff.ts';
 import { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
@@ -62,6 +61,8 @@ export function createTransport(options: TransportOptions): Transport {
     connections,
     keepAliveTimeout: 30_000,
     connect: { timeout: 10_000 },
+    // Its HTTP/1.1 takes less processor time, and an abort at any moment is safe.
+    allowH2: false,
     maxResponseSize: LONGEST_ANSWER_BYTES,
   });
   const destroyed = new AbortController();
@@ -72,17 +73,18 @@ export function createTransport(options: TransportOptions): Transport {
     let status: number | undefined;
     let requestId: string | undefined;
     let failure: unknown;
-    let abort: DeferredAbort | undefined;
     const trace = options.trace?.({ method, url });
-    const deadline = AbortSignal.timeout(timeoutMs);
+    const abort = new AbortController();
+    const deadline = setTimeout(() => abort.abort(new DOMException('no answer in time', 'TimeoutError')), timeoutMs);
+    const { signal } = call;
     try {
-      abort = deferredAbort(call.signal ? AbortSignal.any([call.signal, deadline]) : deadline);
+      signal?.throwIfAborted();
       const response = await agent.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method,
         headers: { ...trace?.headers, ...headers },
-        signal: abort.signal,
+        signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,
         ...(body === undefined ? {} : { body }),
       });
       status = response.statusCode;
@@ -91,12 +93,12 @@ export function createTransport(options: TransportOptions): Transport {
     } catch (error) {
       failure = error;
       if (error instanceof ApiError || error instanceof ApiUnreachableError) throw error;
-      call.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       throw new ApiUnreachableError(`${method} ${call.path}: ${describe(error)}`, {
         cause: withoutAnswer(error),
       });
     } finally {
-      abort?.end();
+      clearTimeout(deadline);
       // A response that breaks off, or does not come from the API, counts as none.
       const isAnswer = failure === undefined || (status !== undefined && status >= 400);
       const seconds = (performance.now() - started) / 1000;

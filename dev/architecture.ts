@@ -12,7 +12,6 @@ export const FOR_ALL = ['errors.ts', 'log.ts', 'postgres', 'retry', 'settings', 
  * above it; files directly in `src` are rooms of their own.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  'deferred-abort.ts': [],
   'errors.ts': [],
   'log.ts': ['errors.ts'],
   'process-metrics.ts': [],
@@ -26,7 +25,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'resources/definition': ['resources/formats'],
   resources: ['resources/definition', 'resources/formats'],
 
-  client: [...FAMILIES, 'deferred-abort.ts', 'errors.ts', 'retry'],
+  client: [...FAMILIES, 'errors.ts', 'retry'],
 
   'api/errors': FAMILIES,
   'api/store': [...FAMILIES, 'errors.ts', 'tracing', 'retry'],
@@ -66,7 +65,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'operator/contract': [],
-  'operator/kube': ['deferred-abort.ts', 'errors.ts', 'retry', 'tracing'],
+  'operator/kube': ['errors.ts', 'retry', 'tracing'],
   'operator/managed/declaration': [...FAMILIES, 'client', 'operator/contract', 'operator/kube'],
   'operator/managed/identity': [
     ...FAMILIES,
@@ -176,7 +175,6 @@ export const LOADED_BY_MAIN = [
 
 /** The purpose of each room, as docs/architecture.md states it. */
 export const PURPOSE: Readonly<Record<string, string>> = {
-  'deferred-abort.ts': 'Defers the abort of a call by a turn of the event loop, which undici needs.',
   'errors.ts': 'What errors of Node, the system or a library say.',
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',
   'process-metrics.ts': 'What both programs tell Prometheus of their process.',

@@ -8,10 +8,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
-import { type DeferredAbort, deferredAbort } from '../../deferred-abort.ts';
 import { messageOf } from '../../errors.ts';
 import { traceHttpCall } from '../../tracing/http-call.ts';
 import { errorType, type Tracing } from '../../tracing/tracing.ts';
+import { type DeferredAbort, deferredAbort } from './deferred-abort.ts';
 import { KubeCredentials } from './kube-credentials.ts';
 import { KubeUnreachableError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { deferredAbort } from '../src/deferred-abort.ts';
+import { deferredAbort } from '../../../src/operator/kube/deferred-abort.ts';
 
 const REASON = new Error('why');
 

@@ -115,6 +115,8 @@ export class Life {
 
   /** Without our finalizer, the object would be gone before the operator notices: let it restore that first. */
   async remove(deletionPolicy: 'Delete' | 'Retain' = 'Delete'): Promise<void> {
+    // Retain may follow when the credential is already gone.
+    if (deletionPolicy === 'Delete') this.#hasLostAny = true;
     await this.patch({ spec: { managementPolicy: 'Manage', deletionPolicy } });
     for (let object = await this.find(); object && !hasFinalizer(object); object = await this.find())
       await this.reconcile();

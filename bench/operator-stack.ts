@@ -65,7 +65,9 @@ export async function startStack(root = ROOT): Promise<Stack> {
     undo.push(() => kube.close());
 
     const { kubeconfigPath, kubectlPath } = controlPlane;
-    const kubectl = (...args: string[]) => run(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args]);
+    // The deletion of a collection answers with all of it.
+    const options = { maxBuffer: 256 * 1024 ** 2 };
+    const kubectl = (...args: string[]) => run(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args], options);
     await kubectl('apply', '--server-side', '-f', join(root, 'crds'));
     await kubectl('wait', '--for=condition=Established', '-f', join(root, 'crds'));
     let started = 0;

@@ -3,14 +3,9 @@ import type { KubeApi } from '../../kube/kube-api.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { type CachedSecret, SECRETS, type SecretCache } from './secret-cache.ts';
 
-/** How long after a create the next one in the namespace is expected to succeed. */
-const TRUST_MS = 60_000;
-
 export class SecretAccess {
   readonly #kube: KubeApi;
   readonly #cache: SecretCache;
-  /** By namespace, the time of the last create, unless a later one failed. */
-  readonly #createdAt = new Map<string | undefined, number>();
   /** Whether objects of the namespace may adopt what a Secret holds the value of. */
   readonly mayAdopt: (namespace: string) => boolean;
 
@@ -37,12 +32,6 @@ export class SecretAccess {
     return this.#kube.find(SECRETS, name, namespace);
   }
 
-  /** Whether Secrets can be created in the namespace, as far as the last minute has shown. */
-  acceptsCreates(namespace: string | undefined): boolean {
-    const createdAt = this.#createdAt.get(namespace);
-    return createdAt !== undefined && Date.now() - createdAt < TRUST_MS;
-  }
-
   /** What would be created now. @throws KubeError if nothing could be */
   tryCreate(body: unknown, namespace: string | undefined): Promise<KubeObject> {
     return this.#kube.tryCreate(SECRETS, body, namespace);
@@ -54,14 +43,7 @@ export class SecretAccess {
   }
 
   async create(body: unknown, namespace: string | undefined): Promise<KubeObject> {
-    try {
-      const created = this.#observed(await this.#kube.create(SECRETS, body, namespace));
-      this.#createdAt.set(namespace, Date.now());
-      return created;
-    } catch (error) {
-      this.#createdAt.delete(namespace);
-      throw error;
-    }
+    return this.#observed(await this.#kube.create(SECRETS, body, namespace));
   }
 
   async patch(name: string, body: unknown, namespace: string | undefined): Promise<KubeObject> {

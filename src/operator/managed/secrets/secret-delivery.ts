@@ -14,6 +14,9 @@ import { requireSecretType, requireUnaltered, requireWritable } from './unwritab
 /** Placeholders of realistic length for a dry run, since an admission policy may check the length. */
 const UNKNOWN = { id: 'x'.repeat(32), value: 'x'.repeat(50) };
 
+/** How long after a Secret was accepted the next one in its namespace is expected to be. */
+const TRUST_MS = 60_000;
+
 type MayExist = (id: string) => Promise<boolean>;
 
 export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Delivery<Spec, R> {
@@ -21,6 +24,8 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   readonly renewal: Delivery<Spec, R>['renewal'];
   readonly #secrets: SecretAccess;
   readonly #mayExist: MayExist;
+  /** By namespace, when a new Secret was last accepted, unless a later one was not. */
+  readonly #acceptedAt = new Map<string | undefined, number>();
 
   constructor(declared: Pick<Delivery<Spec, R>, 'handout' | 'renewal'>, secrets: SecretAccess, mayExist: MayExist) {
     this.handout = declared.handout;
@@ -33,7 +38,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const { namespace } = object.metadata;
     const name = secretNameOf(object, spec);
     // If the Secret cannot be created after all, repeating the create returns the token again.
-    if (!this.#secrets.cached(object, name) && this.#secrets.acceptsCreates(namespace)) return;
+    if (!this.#secrets.cached(object, name) && this.#acceptsSecrets(namespace)) return;
     const body = (known?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, known);
     // Even if the Secret is known to exist: in a namespace that is being deleted, it can still be written.
     const existing = await this.#existing(object, body(), this.#secrets.tryCreate(body(), namespace));
@@ -116,6 +121,11 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     requireUnaltered(body, await this.#secrets.patch(name, body, namespace));
   }
 
+  #acceptsSecrets(namespace: string | undefined): boolean {
+    const acceptedAt = this.#acceptedAt.get(namespace);
+    return acceptedAt !== undefined && Date.now() - acceptedAt < TRUST_MS;
+  }
+
   /** The existing Secret that prevents the creation of `body`; undefined if it succeeds. */
   async #existing(
     object: KubeObject,
@@ -123,9 +133,12 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     creation: Promise<KubeObject>,
     id?: string,
   ): Promise<KubeObject | undefined> {
+    const { namespace } = object.metadata;
     try {
       requireUnaltered(body, await creation);
+      this.#acceptedAt.set(namespace, Date.now());
     } catch (error) {
+      this.#acceptedAt.delete(namespace);
       // In a terminating namespace, an existing Secret can still be written but will soon be gone.
       if (!(error instanceof KubeError) || error.isNamespaceTerminating) throw error;
       // An exhausted quota can mask that it exists.

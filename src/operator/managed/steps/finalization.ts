@@ -15,7 +15,7 @@ import { closeCreates } from './recovery.ts';
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
   if (!hasFinalizer(managed.object)) return managed.outcome();
   requireUnreferenced(managed);
-  // It may be gone already, and another object may have the modules that it had. All else belongs to its UID.
+  // Another object may have taken over its modules. What it created belongs to its UID, so a stale object is harmless.
   if (managed.kind.isAttached) await managed.mustBeNewest();
   const { object } = managed;
   // Throws for an invalid policy, before anything is deleted.

@@ -99,30 +99,29 @@ describe('before anything is created, a Secret', () => {
   });
 });
 
-test('no create of a Secret is tried within a minute of one that succeeded, until one fails', async () => {
-  const { access, delivery, cluster, to } = await delivering();
-  const { namespace } = cluster;
+test('no Secret is tried within a minute of one that was accepted, until one is refused', async () => {
+  const taken = { secrets: [written('taken', strangers)], cached: [] };
+  const { delivery, deliver, cluster, to } = await delivering(taken);
   const requestsToPrepare = async () => {
     const before = cluster.asked().length;
     await delivery.prepare(to({ name: 'another' }), spec);
     return cluster.asked().length - before;
   };
-  const body = secretBody(oneTime, credential(), spec, { id: 'cr_1', value: 't0ken' });
-  expect(await requestsToPrepare()).toBe(1);
-  await access.create(body, namespace);
-  const another = access.create(
-    secretBody(oneTime, credential({ name: 'c' }), spec, { id: 'c', value: 't' }),
-    namespace,
-  );
-  expect(access.acceptsCreates(namespace)).toBe(true);
-  await another;
-  expect(await requestsToPrepare()).toBe(0);
+  expect([await requestsToPrepare(), await requestsToPrepare()]).toEqual([1, 0]);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
   onTestFinished(() => void vi.useRealTimers());
-  expect(await requestsToPrepare()).toBe(1);
-  await expect(access.create(body, namespace)).rejects.toThrow(/already exists/);
-  vi.useRealTimers();
-  expect(await requestsToPrepare()).toBe(1);
+  expect([await requestsToPrepare(), await requestsToPrepare()]).toEqual([1, 0]);
+  await expect(deliver(fresh, spec, to({ name: 'taken' }))).rejects.toMatchObject({ reason: 'SecretConflict' });
+  expect([await requestsToPrepare(), await requestsToPrepare()]).toEqual([1, 0]);
+});
+
+test('a Secret is tried again after one was altered', async () => {
+  const { delivery, deliver, cluster, to } = await delivering(webhook);
+  const isAltered = { reason: 'KubernetesError' };
+  await expect(deliver(fresh)).rejects.toMatchObject(isAltered);
+  const before = cluster.asked().length;
+  await expect(delivery.prepare(to({ name: 'another' }), spec)).rejects.toMatchObject(isAltered);
+  expect(cluster.asked().length).toBeGreaterThan(before);
 });
 
 describe('a token', () => {

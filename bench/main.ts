@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`, or `npm run bench -- compare commit [--only api|operator] [--rounds n]`:
- * prints figures; nothing is asserted.
+ * `npm run bench [-- part … [--only text] [--rounds n] [--minutes n]]`, or
+ * `npm run bench -- compare commit [--only api|operator] [--rounds n]`: prints figures; nothing is asserted.
  */
 import { parseArgs } from 'node:util';
 import { positive } from '../dev/arguments.ts';

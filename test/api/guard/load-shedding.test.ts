@@ -16,7 +16,7 @@ const expectOneWarning = (logs: string[], reason: string) => {
 const turn = (ms: number) => new Promise((wake) => setTimeout(wake, ms));
 
 test('a request that gets no database connection is refused for load, not as a failure of the database', async () => {
-  const { admin, db, logs } = await startTestApi({ poolSize: 1, connectTimeoutMs: 1_000 });
+  const { admin, anonymous, db, logs } = await startTestApi({ poolSize: 1, connectTimeoutMs: 1_000 });
   const ask = () => admin.get('/ip_policies');
   const replies = await db.transaction(() => Promise.all(Array.from({ length: 5 }, ask)));
   for (const reply of replies) {
@@ -26,6 +26,7 @@ test('a request that gets no database connection is refused for load, not as a f
   expect(logs.filter((line) => line.includes('"level":50'))).toEqual([]);
   expectOneWarning(logs, 'in use');
   expect(logs.filter((line) => line.includes('"status":503'))).toHaveLength(5);
+  expect((await anonymous.get('/metrics')).text).toMatch(/^http_requests_refused_total 5$/m);
   expect((await ask()).status).toBe(200);
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RateLimits } from '../../../src/api/guard/rate-limit.ts';
+import { addressOf, type RateLimits } from '../../../src/api/guard/rate-limit.ts';
 import { type Reply, startTestApi } from '../harness.ts';
 
 /** Longer than any test, so that no second window begins. */
@@ -111,6 +111,15 @@ describe('an address', async () => {
     const untrusting = await start({ perAddress: LIMIT });
     await times(LIMIT, () => untrusting.anonymous.get('/ip_policies'));
     refused(await untrusting.anonymous.get('/ip_policies', other));
+  });
+
+  test.each(['203.0.113.7:49152', '203.0.113.7:49153', '::ffff:203.0.113.7'])(
+    'is reported with or without a port: %s',
+    (ip) => expect(addressOf({ ip })).toBe(addressOf({ ip: '203.0.113.7' })),
+  );
+
+  test.each(['[2001:db8::1]', '[2001:db8::1]:49152'])('in IPv6 may have brackets and a port: %s', (ip) => {
+    expect(addressOf({ ip })).toBe(addressOf({ ip: '2001:db8::1' }));
   });
 
   test('in IPv6 counts as its /64 network, since a household may have all of that', async () => {

@@ -63,6 +63,17 @@ test('a change of many rules at once is one event of their policy', async () => 
   ]);
 });
 
+test.each([0, 1])('the deletion of a policy with %i rules names those that it had', async (count) => {
+  const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
+  const rules = Array.from({ length: count }, () => ({ cidr: '10.0.0.0/8', action: 'allow' }));
+  await admin.put(`/ip_policies/${id}/rules`, { rules });
+  await admin.delete(`/ip_policies/${id}`);
+  const removed = (await eventsOf(id)).map(({ payload: { rule_changes } }) => rule_changes).at(-1);
+  expect(removed).toEqual(
+    count === 0 ? undefined : expect.objectContaining({ removed: expect.objectContaining({ count }) }),
+  );
+});
+
 test('the event of very many rules has a bounded size', async () => {
   const { id } = (await admin.post('/ip_policies', {})).as(ipPolicy.view);
   const put = (action: string, n: number) => {

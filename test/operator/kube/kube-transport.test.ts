@@ -1,4 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
@@ -9,6 +13,7 @@ import { KubeUnreachableError } from '../../../src/operator/kube/kube-error.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
 import { object } from '../objects.ts';
 import { answering, configFor, hanging, json, refusal } from './answering.ts';
+import { configOf } from './kubeconfigs.ts';
 
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
@@ -33,6 +38,22 @@ test('a call that is answered with 401 is sent once more, on another connection'
   expect(server.asked[0]?.port).not.toBe(server.asked[1]?.port);
   await expect(api.get(EVENTS, 'a')).rejects.toMatchObject({ name: 'KubeError', code: 401 });
   expect(server.asked.length).toBe(4);
+});
+
+test('a call that is answered with 401 is sent once more with the credentials that are there by then', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-refused-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const tokenFile = join(folder, 'token');
+  writeFileSync(tokenFile, 'expired');
+  const server = await answering((response, asked) => {
+    writeFileSync(tokenFile, 'rotated');
+    refusal(401)(response, asked);
+  }, json(object()));
+  const api = server.connect({
+    config: await configOf(folder, { tokenFile }, { server: server.url, 'insecure-skip-tls-verify': true }),
+  });
+  expect(await api.get(EVENTS, 'a')).toEqual(object());
+  expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer expired', 'Bearer rotated']);
 });
 
 test('client and server authenticate each other by the certificates in the kubeconfig', async () => {

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
+import pg from 'pg';
 import { inject } from 'vitest';
 import { z } from 'zod';
 import { createDatabase, dropDatabase, ensureTemplate } from '../dev/database/databases.ts';
@@ -101,4 +102,12 @@ async function ask<T>(service: string, schema: z.ZodType<T>): Promise<T> {
   const response = await fetch(`${inject('servicesUrl')}/${service}`);
   if (!response.ok) throw new Error(`the ${service} of this run could not be started: ${await response.text()}`);
   return schema.parse(await response.json());
+}
+
+/** A pool of connections to a test database. */
+export function testPool(connectionString: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max });
+  // end() resolves before the connections are closed, and dropping the database terminates them.
+  pool.on('error', () => undefined);
+  return pool;
 }

@@ -3,7 +3,6 @@
  * in that namespace. Everything is removed at the end of the file. Only for test files; it registers hooks of Vitest.
  */
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { pino } from 'pino';
 import { expect, vi } from 'vitest';
 import type { KindRow } from '../../dev/fixtures/kinds.ts';
@@ -17,7 +16,15 @@ import { type ManagedStatus, readStatus } from '../../src/operator/managed/ident
 import { TunnelOperator } from '../../src/operator/operator.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { atEnd } from '../end-of-file.ts';
-import { type CommandResult, cluster, createNamespace, installCrds, kubeconfig, kubectl } from '../harness.ts';
+import {
+  type CommandResult,
+  cluster,
+  createNamespace,
+  installCrds,
+  kubeconfig,
+  kubectl,
+  testPool,
+} from '../harness.ts';
 import { metricSum } from '../metric-sum.ts';
 import { conditionProblems } from '../settled.ts';
 import { Applier } from './apply.ts';
@@ -152,7 +159,7 @@ export async function startStack(
   const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
   const api = await (pods?.startApi() ?? startOwnApi(API_KEY, ENCRYPTION_KEY, apiLogs));
   const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
-  const pool = new pg.Pool({ connectionString: api.databaseUrl, max: 2 });
+  const pool = testPool(api.databaseUrl, 2);
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });
   const applier = new Applier(await kubeconfig(), namespace);
   const operators = new Set<RunningOperator>();

@@ -1,5 +1,4 @@
 /** What all lives of a test file share, and the operator of each. Only for test files; it registers hooks. */
-import pg from 'pg';
 import { pino } from 'pino';
 import { startApi } from '../../../src/api/server.ts';
 import { migrate } from '../../../src/api/store/migrate.ts';
@@ -19,7 +18,7 @@ import { SecretAccess } from '../../../src/operator/managed/secrets/secret-acces
 import { SECRETS, SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import { atEnd } from '../../end-of-file.ts';
-import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../../harness.ts';
+import { createNamespace, createTestDatabase, installCrds, kubeconfig, testPool } from '../../harness.ts';
 import { noInputs } from '../../operator/inputs.ts';
 import { admit, WiredKubeApi } from './wire.ts';
 
@@ -44,7 +43,7 @@ export async function openWorld() {
   const operatorsClient = createClient({ ...access, retries: 0, admit });
   const kube = new KubeApi(config, { userAgent: 'wipes', timeoutMs: 30_000 });
   const operatorsKube = new WiredKubeApi(config, { userAgent: 'wipes', timeoutMs: 30_000 });
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 });
+  const pool = testPool(databaseUrl, 4);
   const metrics = createMetrics();
   const log = pino({ level: 'silent' });
   const eventRecorder = new EventRecorder(kube, { component: 'wipes', instance: 'wipes', log, metrics: metrics.kube });

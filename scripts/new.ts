@@ -10,10 +10,12 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { z } from 'zod';
 import { addToList, definition, example, kindDeclaration, TO_DESCRIBE } from '../dev/scaffold/family.ts';
 import { type FamilyNames, familyNames, prefixOf } from '../dev/scaffold/names.ts';
 import { createTable } from '../dev/scaffold/table.ts';
 import { camel } from '../src/api/errors/naming.ts';
+import { withoutNone } from '../src/resources/definition/none.ts';
 import type { Resource } from '../src/resources/definition/resource.ts';
 import { FAMILIES } from '../src/resources/families.ts';
 
@@ -89,10 +91,33 @@ const withoutNumber = (value: unknown): unknown =>
       .replaceAll('{hex}', '1'),
   );
 
+/** What the tests would say later, and less clearly. */
+function problemsOf({ fields, samples }: Resource): string[] {
+  const numbered = JSON.stringify(samples).replaceAll(/\{(?:n|hex)\}/g, '1');
+  const { least, full } = z.object({ least: sample, full: sample }).parse(JSON.parse(numbered));
+  return Object.entries(fields).flatMap(([name, { input, onCreate, refersTo }]) => {
+    const invalid = Object.entries({ least, full }).filter(([, { [name]: value }]) => {
+      const isOpen = refersTo !== undefined || JSON.stringify(value)?.includes('{');
+      return value !== undefined && !isOpen && !input.safeParse(value).success;
+    });
+    const { description } = z.toJSONSchema(withoutNone(input), { io: 'input', unrepresentable: 'any' });
+    return [
+      ...(onCreate !== 'derived' && !(input.description ?? description) ? [`${name} has no description`] : []),
+      ...(onCreate === 'required' && !(name in least) ? [`samples.least lacks ${name}`] : []),
+      ...invalid.map(([of]) => `samples.${of} has an invalid ${name}`),
+    ];
+  });
+}
+
+const sample = z.record(z.string(), z.unknown());
+
 async function writeMissing(names: FamilyNames): Promise<string> {
   const family = FAMILIES.find((each) => each.name === names.name);
   if (!family) return newFamily(names);
   if (family.description.includes(TO_DESCRIBE)) throw new Error(`first describe it in src/resources/${names.file}.ts`);
+  const problems = problemsOf(family);
+  if (problems.length > 0)
+    throw new Error(problems.map((each) => `src/resources/${names.file}.ts: ${each}`).join('\n'));
   await newTable(names, family);
   await newKind(names, family);
   return 'Now run: npm run generate && npm run check';
@@ -100,7 +125,8 @@ async function writeMissing(names: FamilyNames): Promise<string> {
 
 try {
   const [name, ...more] = process.argv.slice(2);
-  if (name === undefined || more.length > 0) throw new Error('usage: npm run new -- NAME');
+  if (name === undefined || more.length > 0)
+    throw new Error('usage: npm run new -- NAME (singular, in snake case, as in dns_zone)');
   const next = await writeMissing(familyNames(name));
   const sources = changed.filter((file) => file.endsWith('.ts'));
   const biome = join(ROOT, 'node_modules', '.bin', 'biome');

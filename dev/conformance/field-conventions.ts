@@ -24,7 +24,7 @@ import { capital, fieldsOf, givenFor, other, type Subject } from './subject.ts';
 
 export function fieldConventions(subject: Subject): Row[] {
   const rules = [requiredFields, immutableFields, derivedFields, oneTimeFields, uniqueFields];
-  return [...rules, defaults, numbers, texts, references].flatMap((rowsOf) => rowsOf(subject));
+  return [...rules, defaults, choices, numbers, texts, references].flatMap((rowsOf) => rowsOf(subject));
 }
 
 const requiredFields = ({ family, one, path, least, given }: Subject): Row[] =>
@@ -119,6 +119,23 @@ function defaults({ family, one, path, address, least, given }: Subject): Row[] 
     ];
   });
 }
+
+/** Each value of a field with a choice, when it can change: else it may depend on other fields. */
+const choices = ({ family, one, path, address, least, given }: Subject): Row[] =>
+  fieldsOf(family, ({ onUpdate }) => onUpdate).flatMap(([name, { input }]): Row[] => {
+    const choice = withoutNone(input);
+    if (!(choice instanceof z.ZodEnum)) return [];
+    return choice.options.map((value, n) => ({
+      rule: `The "${name}" of ${one} may be "${value}"`,
+      given: { ...given, made: post(path, { ...least, [name]: choice.options.at(n - 1) }) },
+      ask: patch(address, { [name]: value }),
+      answer: ok({ [name]: value }),
+      later: [
+        [post(path, { ...other(least), [name]: value }), created({ [name]: value })],
+        [patch(address, { [name]: `${value}x` }), invalid({ [`/${name}`]: /must be/ })],
+      ],
+    }));
+  });
 
 const bounds = z.object({ type: z.literal('integer'), minimum: z.number(), maximum: z.number() });
 

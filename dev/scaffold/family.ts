@@ -1,5 +1,5 @@
 /** The initial files of a new family or kind. */
-import type { Resource } from '../../src/resources/definition/resource.ts';
+import { described, type Resource } from '../../src/resources/definition/resource.ts';
 import type { FamilyNames } from './names.ts';
 
 /** Stands for a description in a new definition. */
@@ -33,7 +33,7 @@ export const ${variable} = resource({
 });
 `;
 
-export const kindDeclaration = (names: FamilyNames, { prefix, description }: Described): string => `\
+export const kindDeclaration = (names: FamilyNames, { prefix, description, fields }: Resource): string => `\
 /** \`${names.title}\`. ${description} */
 import { ${names.variable} } from '../../resources/${names.file}.ts';
 import { plainKind } from './plain-kind.ts';
@@ -42,15 +42,14 @@ export const ${names.variable}Kind = plainKind(${names.variable}, {
   kind: '${names.title}',
   shortNames: ['${prefix}'],
   calls: (client) => client.${names.client},
+  columns: ['${Object.keys(fields).find((name) => !(name in described('')))}'],
 });
 `;
-
-type Described = Pick<Resource, 'prefix' | 'description'>;
 
 /** @param spec the members of the spec, by their names there */
 export const example = (
   { title, file }: FamilyNames,
-  { description }: Described,
+  { description }: Pick<Resource, 'description'>,
   spec: Readonly<Record<string, unknown>>,
 ): string => `\
 # ${description}

@@ -67,7 +67,8 @@ describe.each(crds)('$kind', ({ kind, schema, columns }) => {
   test('has a sentence for every field', () => {
     const sentence = /^[\p{Lu}`].*[.)]$/su;
     const without = fields.filter(({ schema }) => !sentence.test(String(schema.description ?? '')));
-    expect(without.map(({ path, schema }) => `${path}: ${schema.description}`)).toEqual([]);
+    const described = without.map(({ path, schema }) => `${path}: ${schema.description}`);
+    expect(described, 'describe these in src/resources with .meta({ description })').toEqual([]);
     expect(schema.description).toMatch(sentence);
     for (const { description } of columns) expect(description).toMatch(sentence);
   });
@@ -105,7 +106,8 @@ describe.each(crds)('$kind', ({ kind, schema, columns }) => {
   test('has a column of its own that is always shown', () => {
     const common = ['Ready', 'ID', 'Reason', 'Age'];
     const always = columns.filter(({ priority = 0 }) => priority === 0).map(({ name }) => name);
-    expect(always.filter((name) => !common.includes(name))).not.toEqual([]);
+    const own = always.filter((name) => !common.includes(name));
+    expect(own, `name fields in the columns of ${kind} in src/operator/kinds`).not.toEqual([]);
     expect(always.length).toBeLessThanOrEqual(8);
   });
 });

@@ -12,7 +12,7 @@ import { ipPolicy } from '../src/resources/ip-policy.ts';
 import { BENCH_KEY } from './keys.ts';
 import { PHASE_COLUMNS, phaseRow } from './operator.ts';
 import { type Phase, prepareRun } from './operator-run.ts';
-import { startStack } from './operator-stack.ts';
+import { build, type Side, startStack } from './operator-stack.ts';
 import type { BenchOptions } from './options.ts';
 import { byTurns, median, ratioOf } from './rounds.ts';
 import { startStage } from './stage.ts';
@@ -98,8 +98,15 @@ type Round = Readonly<Record<(typeof PHASES)[number], Phase>>;
 
 async function compareOperators(roots: readonly string[], rounds: number, out: BenchOptions['out']): Promise<void> {
   const taken = roots.map((): Round[] => []);
-  for (let round = 0; round < rounds; round++) {
-    for (const [side, root] of roots.entries()) taken[side]?.push(await operatorRound(root));
+  const folder = mkdtempSync(join(tmpdir(), 'tunnel-operator-bench-'));
+  try {
+    const sides: Side[] = [];
+    for (const root of roots) sides.push({ root, main: await build(root, join(folder, String(sides.length))) });
+    for (let round = 0; round < rounds; round++) {
+      for (const [at, side] of sides.entries()) taken[at]?.push(await operatorRound(side));
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
   out(`Operator: ${rounds} rounds of ${PER_KIND} IPPolicies and ${PER_KIND} TunnelCredentials; medians`);
   out('');
@@ -113,8 +120,8 @@ async function compareOperators(roots: readonly string[], rounds: number, out: B
 }
 
 /** On a stack of its own, so that no round meets what an earlier one has left. */
-async function operatorRound(root: string): Promise<Round> {
-  const stack = await startStack(root);
+async function operatorRound(side: Side): Promise<Round> {
+  const stack = await startStack(side);
   try {
     const run = await prepareRun(stack, 'bench', PER_KIND);
     const round = { creation: await run.creation(), restart: await run.restart(), deletion: await run.deletion() };

@@ -29,8 +29,15 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** @param root of the checkout whose API and operator run, built as in the package */
-export async function startStack(root = ROOT): Promise<Stack> {
+/** The checkout whose API and operator run. */
+export interface Side {
+  readonly root: string;
+  /** What `build` returned, if the checkout is built already. */
+  readonly main?: string;
+}
+
+export async function startStack(side: Side = { root: ROOT }): Promise<Stack> {
+  const { root } = side;
   const undo: (() => Promise<unknown>)[] = [];
   const stop = async () => {
     for (let step = undo.pop(); step; step = undo.pop()) await step();
@@ -54,7 +61,7 @@ export async function startStack(root = ROOT): Promise<Stack> {
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: 'warn',
     };
-    const main = await build(root, join(folder, 'package'));
+    const main = side.main ?? (await build(root, join(folder, 'package')));
     const api = startProgram(['api'], { name: 'api', folder, env, main });
     undo.push(() => api.stop());
     await untilAnswering(api, `${apiUrl}/readyz`);
@@ -102,7 +109,7 @@ export async function startStack(root = ROOT): Promise<Stack> {
 }
 
 /** Builds what `npm pack` would contain, next to the dependencies of the checkout; returns the file to run. */
-async function build(root: string, folder: string): Promise<string> {
+export async function build(root: string, folder: string): Promise<string> {
   await mkdir(folder);
   await run(process.execPath, [join(root, 'scripts/build.ts'), join(folder, 'dist')]);
   await copyFile(join(root, 'package.json'), join(folder, 'package.json'));

@@ -51,7 +51,7 @@ async function load(before = '', after = '') {
 test('the operator loads none of the classes that it never calls, and stays small', { timeout: 60_000 }, async () => {
   const lean = `const { keepProcessSmall, collectOnce } = await import('${SRC}/operator/lean-process.ts');`;
   const found = await load(`${lean} keepProcessSmall();`, 'collectOnce();');
-  expect(found).toMatchObject({ base: 'Operator', config: 'TokenFileConfig' });
+  expect(found).toMatchObject({ base: 'Operator', config: 'OwnKubeConfig' });
   // The base classes of the generated ones are part of the configuration.
   expect(found.generated).toBeLessThan(10);
   // Without keepProcessSmall and collectOnce, all figures are higher.

@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 /** @param file default: the user's own file, or the service account of the Pod */
 export function loadKubeConfig(file: string | undefined): KubeConfig {
-  const config = new TokenFileConfig();
+  const config = new OwnKubeConfig();
   if (file === undefined) {
     config.loadFromDefault();
     return config;
@@ -15,7 +15,7 @@ export function loadKubeConfig(file: string | undefined): KubeConfig {
   // Only the variable may hold several paths.
   const files = file === process.env.KUBECONFIG ? file.split(delimiter).filter((path) => path !== '') : [file];
   for (const path of files) {
-    const one = new TokenFileConfig();
+    const one = new OwnKubeConfig();
     one.loadFromFile(path);
     config.mergeConfig(one);
   }
@@ -24,7 +24,7 @@ export function loadKubeConfig(file: string | undefined): KubeConfig {
 
 /** The same cluster and identity; what a credential program returned earlier is forgotten. */
 export function withoutCachedTokens(config: KubeConfig): KubeConfig {
-  const copy = new TokenFileConfig();
+  const copy = new OwnKubeConfig();
   copy.loadFromOptions(config);
   return copy;
 }
@@ -39,11 +39,15 @@ const tokenFileUser = z.object({
   authProvider: z.object({ name: z.literal('token-file'), config: z.object({ path: z.string() }) }),
 });
 
+const HTTP1 = { allowH2: false };
+
 /**
- * Reads tokens from their file whenever they are needed. client-node 2.0.1 does not know the member `tokenFile` of a
- * user, who would be anonymous, and keeps the token of a Pod for a minute, even if the API server refuses it.
+ * Differs from client-node's in two ways:
+ * - It reads tokens from their file whenever they are needed. client-node 2.0.1 does not know the member `tokenFile` of a
+ *   user, who would be anonymous, and keeps the token of a Pod for a minute, even if the API server refuses it.
+ * - It connects by HTTP/1.1: undici's HTTP/2 takes more processor time (docs/decisions/0002).
  */
-export class TokenFileConfig extends KubeConfig {
+export class OwnKubeConfig extends KubeConfig {
   constructor() {
     super();
     this.addAuthenticator(tokenFileAuthenticator);
@@ -67,6 +71,20 @@ export class TokenFileConfig extends KubeConfig {
   override loadFromCluster(pathPrefix?: string): void {
     super.loadFromCluster(pathPrefix);
     this.#setTokenFiles((user) => inClusterUser.safeParse(user).data?.authProvider.config.tokenFile);
+  }
+
+  override createDispatcherOptions(
+    ...given: Parameters<KubeConfig['createDispatcherOptions']>
+  ): ReturnType<KubeConfig['createDispatcherOptions']> {
+    const options = super.createDispatcherOptions(...given);
+    switch (options.type) {
+      case 'none':
+        return { type: 'agent', connect: { keepAlive: true, ...HTTP1 } };
+      case 'agent':
+        return { ...options, connect: { ...options.connect, ...HTTP1 } };
+      default:
+        return { ...options, requestTls: { ...options.requestTls, ...HTTP1 } };
+    }
   }
 
   /** A token file takes precedence over a token, as in client-go. */

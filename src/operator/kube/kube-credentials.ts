@@ -22,7 +22,7 @@ export class KubeCredentials {
   #renewing: Promise<Credentials> | undefined;
 
   constructor(config: KubeConfig, server: string) {
-    this.#config = config;
+    this.#config = withoutCachedTokens(config);
     this.#server = server;
   }
 

@@ -5,13 +5,11 @@
  * create a new connection pool, and hence do a TLS handshake, for every request
  * (`KubeConfig.applySecurityAuthentication`).
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../../errors.ts';
 import { traceHttpCall } from '../../tracing/http-call.ts';
 import { errorType, type Tracing } from '../../tracing/tracing.ts';
-import { type DeferredAbort, deferredAbort } from './deferred-abort.ts';
 import { KubeCredentials } from './kube-credentials.ts';
 import { KubeUnreachableError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
@@ -59,8 +57,6 @@ export class KubeTransport {
   /** Aborts every request and watch in progress. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('the client is closed'));
-    // The calls fail for that reason, before their connections are gone.
-    await nextTurn();
     await this.#credentials.close();
   }
 
@@ -83,11 +79,9 @@ export class KubeTransport {
     const trace = tracing?.ids() && traceHttpCall(tracing, { method, url: new URL(fullPath, this.#server) });
     let failure: unknown;
     let status: number | undefined;
-    let abort: DeferredAbort | undefined;
     try {
       const credentials = await this.#credentials.get();
       const { headers, dispatcher } = credentials;
-      abort = deferredAbort(AbortSignal.any([this.#closed.signal, ...(options.signal ? [options.signal] : [])]));
       const body = options.body === undefined ? null : JSON.stringify(options.body);
       const response = await dispatcher.request({
         origin: this.#server.origin,
@@ -101,17 +95,15 @@ export class KubeTransport {
           ...(body === null ? {} : { 'content-type': options.contentType ?? 'application/json' }),
         },
         body,
-        signal: abort.signal,
+        signal: options.signal ? AbortSignal.any([options.signal, this.#closed.signal]) : this.#closed.signal,
         headersTimeout: this.#options.timeoutMs,
         bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
       });
-      response.body.once('close', abort.end);
       status = response.statusCode;
       if (status === 401) this.#credentials.refused(credentials);
       return response;
     } catch (cause) {
       failure = cause;
-      abort?.end();
       if (options.signal?.aborted) throw cause;
       throw new KubeUnreachableError(`${method} ${path}: ${messageOf(cause)}`, { cause });
     } finally {

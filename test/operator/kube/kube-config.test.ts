@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { HttpMethod, type KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { stringify } from 'yaml';
-import { loadKubeConfig, TokenFileConfig } from '../../../src/operator/kube/kube-config.ts';
+import { loadKubeConfig, OwnKubeConfig } from '../../../src/operator/kube/kube-config.ts';
 import { configOf, SERVER } from './kubeconfigs.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-kubeconfig-'));
@@ -36,7 +36,7 @@ test('the service account of a Pod authenticates with the current token in its f
   const account = join(folder, 'var/run/secrets/kubernetes.io/serviceaccount');
   await mkdir(account, { recursive: true });
   await writeFile(join(account, 'ca.crt'), '');
-  const config = new TokenFileConfig();
+  const config = new OwnKubeConfig();
   config.loadFromCluster(folder);
   for (const token of ['one', 'two']) {
     await writeFile(join(account, 'token'), token);

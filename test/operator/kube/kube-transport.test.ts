@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:https';
+import { createServer } from 'node:http';
+import { createSecureServer } from 'node:http2';
+import { connect, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { KubeConfig } from '@kubernetes/client-node';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../../dev/control-plane/certificates.ts';
@@ -56,30 +58,48 @@ test('a call that is answered with 401 is sent once more with the credentials th
   expect(server.asked.map(({ headers }) => headers.authorization)).toEqual(['Bearer expired', 'Bearer rotated']);
 });
 
-test('client and server authenticate each other by the certificates in the kubeconfig', async () => {
-  const authority = await createAuthority('tests');
-  const { certificate: cert, key } = await authority.issueServer('server', [], ['127.0.0.1']);
-  const client = await authority.issueClient('client');
-  const options = { cert, key, ca: authority.certificate, requestCert: true };
-  const server = createServer(options, (_, response) => response.end(JSON.stringify(object())));
+/** A proxy that makes every connection that it is asked for. */
+async function startProxy(): Promise<string> {
+  const proxy = createServer().on('connect', ({ url }, client) => {
+    const { hostname, port } = new URL(`http://${url}`);
+    const target = connect(Number(port), hostname, () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
+    pipeline(client, target, client, () => {});
+  });
+  return `http://127.0.0.1:${await listen(proxy)}`;
+}
+
+async function listen(server: Server): Promise<number> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => new Promise<void>((done) => void server.close(() => done())));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  const config = new KubeConfig();
-  const base64 = (text: string) => Buffer.from(text).toString('base64');
-  config.loadFromClusterAndUser(
-    {
-      name: 'c',
-      server: `https://127.0.0.1:${address.port}`,
-      skipTLSVerify: false,
-      caData: base64(authority.certificate),
-    },
-    { name: 'u', certData: base64(client.certificate), keyData: base64(client.key) },
+  return address.port;
+}
+
+test.each([
+  ['directly', async () => ({})],
+  ['through a proxy', async () => ({ 'proxy-url': await startProxy() })],
+])('client and server authenticate each other %s, and speak HTTP/1.1', async (_, proxy) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-certificates-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const authority = await createAuthority('tests');
+  const { certificate: cert, key } = await authority.issueServer('server', [], ['127.0.0.1']);
+  const client = await authority.issueClient('client');
+  const options = { cert, key, ca: authority.certificate, requestCert: true, allowHTTP1: true };
+  const server = createSecureServer(options, ({ httpVersion }, response) =>
+    response.end(JSON.stringify(object({ metadata: { labels: { httpVersion } } }))),
   );
+  const port = await listen(server);
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const user = { 'client-certificate-data': base64(client.certificate), 'client-key-data': base64(client.key) };
+  const config = await configOf(folder, user, {
+    server: `https://127.0.0.1:${port}`,
+    'certificate-authority-data': base64(authority.certificate),
+    ...(await proxy()),
+  });
   const api = new KubeApi(config, { userAgent: 'tests', timeoutMs: 10_000 });
   onTestFinished(() => api.close());
-  expect(await api.get(EVENTS, 'a')).toEqual(object());
+  expect(await api.get(EVENTS, 'a')).toMatchObject({ metadata: { labels: { httpVersion: '1.1' } } });
 });
 
 /** Takes longer than the timeout, because timers of the HTTP client tick every half second. */

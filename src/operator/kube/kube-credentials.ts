@@ -22,6 +22,7 @@ export class KubeCredentials {
   #renewing: Promise<Credentials> | undefined;
 
   constructor(config: KubeConfig, server: string) {
+    // Any KubeConfig becomes one of ours, so that it connects by HTTP/1.1.
     this.#config = withoutCachedTokens(config);
     this.#server = server;
   }

@@ -36,7 +36,7 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // They end a wait for something that will not happen; a passing test takes a small part of it.
-    testTimeout: deep ? 600_000 : 180_000,
+    testTimeout: deep ? 600_000 : 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 10_000 } },
     teardownTimeout: 30_000,

@@ -48,13 +48,15 @@ export interface Report {
 }
 
 /** Opens `count` stages. The operator of each is restarted after every crash, ready for the next. */
-export function chains(count: number, flags: readonly string[] = []): Promise<Stage[]> {
-  const chain = async () => {
+export async function chains(count: number, flags: readonly string[] = []): Promise<Stage[]> {
+  const stages: Stage[] = [];
+  // One after the other: started at once, they keep each other from reaching PostgreSQL in time.
+  while (stages.length < count) {
     const stage = await openStage({ flags: [...ONE_BY_ONE, ...flags] });
     await (await stage.startOperator()).untilReconciling();
-    return stage;
-  };
-  return Promise.all(Array.from({ length: count }, chain));
+    stages.push(stage);
+  }
+  return stages;
 }
 
 /** Performs a scenario undisturbed, then once for each of the chosen points; default: all. */

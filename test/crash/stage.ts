@@ -238,13 +238,7 @@ export class Stage extends UserNamespace {
   }
 }
 
-/** On a busy machine, connecting may take long. */
-const API_SETTINGS = {
-  poolSize: 10,
-  connectTimeoutMs: 60_000,
-  maxEventLoopDelayMs: 0,
-  encryptionKey: keyring.parse(ENCRYPTION_KEY),
-};
+const API_SETTINGS = { poolSize: 10, maxEventLoopDelayMs: 0, encryptionKey: keyring.parse(ENCRYPTION_KEY) };
 
 /** Sets the stage; no operator runs yet. */
 export async function openStage(options: StageOptions = {}): Promise<Stage> {

@@ -77,14 +77,9 @@ export class OwnKubeConfig extends KubeConfig {
     ...given: Parameters<KubeConfig['createDispatcherOptions']>
   ): ReturnType<KubeConfig['createDispatcherOptions']> {
     const options = super.createDispatcherOptions(...given);
-    switch (options.type) {
-      case 'none':
-        return { type: 'agent', connect: { keepAlive: true, ...HTTP1 } };
-      case 'agent':
-        return { ...options, connect: { ...options.connect, ...HTTP1 } };
-      default:
-        return { ...options, requestTls: { ...options.requestTls, ...HTTP1 } };
-    }
+    if (options.type === 'none') return options;
+    if (options.type === 'agent') return { ...options, connect: { ...options.connect, ...HTTP1 } };
+    return { ...options, requestTls: { ...options.requestTls, ...HTTP1 } };
   }
 
   /** A token file takes precedence over a token, as in client-go. */

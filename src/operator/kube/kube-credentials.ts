@@ -72,7 +72,7 @@ export class KubeCredentials {
     this.#assertOpen();
     // A client certificate belongs to the connection, and with a 401 the API server ends the connection (GOAWAY).
     const kept = this.#isRefused ? undefined : known?.dispatcher;
-    const dispatcher = kept ?? context.getDispatcher() ?? new Agent();
+    const dispatcher = kept ?? context.getDispatcher() ?? new Agent({ allowH2: false });
     if (known && !kept) void this.#retire(known.dispatcher);
     this.#isRefused = false;
     this.#dispatchers.add(dispatcher);

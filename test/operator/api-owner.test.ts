@@ -118,6 +118,21 @@ describe('a process that is not active yet', () => {
     await rechecked;
     expect(asked()).toBe(3);
   });
+
+  test('does not check again while the API has not answered', async () => {
+    const answer = Promise.withResolvers<string>();
+    const { owner, asked } = await setUp({ keys: [unauthenticated, answer.promise], recheckMs: 10 });
+    await owner.untilUsable();
+    const rechecked = owner.recheck();
+    await waitFor('the second call', () => asked() === 2);
+    // Time for three more checks.
+    await delay(50);
+    expect(asked()).toBe(2);
+    answer.resolve('us');
+    await waitFor('the key to be accepted', () => owner.problem === undefined);
+    owner.stop();
+    await rechecked;
+  });
 });
 
 describe('the active process', () => {

@@ -13,6 +13,7 @@ export const FOR_ALL = ['errors.ts', 'log.ts', 'postgres', 'retry', 'settings', 
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': [],
+  'http-request.ts': [],
   'log.ts': ['errors.ts'],
   'process-metrics.ts': [],
   'signals.ts': [],
@@ -25,7 +26,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'resources/definition': ['resources/formats'],
   resources: ['resources/definition', 'resources/formats'],
 
-  client: [...FAMILIES, 'errors.ts', 'retry'],
+  client: [...FAMILIES, 'errors.ts', 'http-request.ts', 'retry'],
 
   'api/errors': FAMILIES,
   'api/store': [...FAMILIES, 'errors.ts', 'tracing', 'retry'],
@@ -65,7 +66,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 
   'operator/contract': [],
-  'operator/kube': ['errors.ts', 'retry', 'tracing'],
+  'operator/kube': ['errors.ts', 'http-request.ts', 'retry', 'tracing'],
   'operator/managed/declaration': [...FAMILIES, 'client', 'operator/contract', 'operator/kube'],
   'operator/managed/identity': [
     ...FAMILIES,
@@ -176,6 +177,7 @@ export const LOADED_BY_MAIN = [
 /** The purpose of each room, as docs/architecture.md states it. */
 export const PURPOSE: Readonly<Record<string, string>> = {
   'errors.ts': 'What errors of Node, the system or a library say.',
+  'http-request.ts': 'A request and its whole response, read as text.',
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',
   'process-metrics.ts': 'What both programs tell Prometheus of their process.',
   'signals.ts': 'How a process ends that is told to.',

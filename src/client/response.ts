@@ -1,5 +1,5 @@
 /** Reads a response: a body of the API, one of its errors, or neither. */
-import type { Dispatcher } from 'undici';
+import type { HttpResponse } from '../http-request.ts';
 import { ERROR_STATUS, errorBody } from '../resources/definition/errors.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/definition/idempotency.ts';
 import { parseRetryAfter } from '../retry/retry-after.ts';
@@ -17,11 +17,11 @@ export interface ApiResponse {
 }
 
 /** @throws ApiError, ApiUnreachableError */
-export function readResponse(call: ApiRequest, response: Dispatcher.ResponseData, raw: string): ApiResponse {
+export function readResponse(call: ApiRequest, response: HttpResponse): ApiResponse {
   const { method, path } = call;
-  const { statusCode: status, headers } = response;
+  const { statusCode: status, headers, text } = response;
   const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
-  const body = parseJson(raw);
+  const body = parseJson(text);
   const isAsDocumented = method === 'DELETE' ? status === 204 : status !== 204 && body !== undefined;
   if (status < 300 && isAsDocumented) {
     const etag = headers.etag?.toString();
@@ -34,8 +34,8 @@ export function readResponse(call: ApiRequest, response: Dispatcher.ResponseData
     throw new ApiError(error, retryAfterMs);
   }
   const [mediaType = ''] = headers['content-type']?.toString().split(';') ?? [];
-  const answer = raw === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
-  const detail = `${method} ${path}, ${Buffer.byteLength(raw)} bytes`;
+  const answer = text === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
+  const detail = `${method} ${path}, ${Buffer.byteLength(text)} bytes`;
   throw unusableResponse({ answer, detail, status, retryAfterMs });
 }
 

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, errors } from 'undici';
 import { messageOf } from '../errors.ts';
+import { httpRequest } from '../http-request.ts';
 import { backoff } from '../retry/backoff.ts';
 import { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 import { type ApiRequest, checkOptions, type WireRequest, wireRequest } from './request.ts';
@@ -74,22 +75,22 @@ export function createTransport(options: TransportOptions): Transport {
     let requestId: string | undefined;
     let failure: unknown;
     const trace = options.trace?.({ method, url });
-    const abort = new AbortController();
-    const deadline = setTimeout(() => abort.abort(new DOMException('no answer in time', 'TimeoutError')), timeoutMs);
     const { signal } = call;
     try {
-      signal?.throwIfAborted();
-      const response = await agent.request({
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method,
-        headers: { ...trace?.headers, ...headers },
-        signal: signal ? AbortSignal.any([signal, abort.signal]) : abort.signal,
-        ...(body === undefined ? {} : { body }),
-      });
+      const response = await httpRequest(
+        agent,
+        {
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method,
+          headers: { ...trace?.headers, ...headers },
+          body: body ?? null,
+        },
+        { signals: [signal], timeoutMs },
+      );
       status = response.statusCode;
       requestId = response.headers['x-request-id']?.toString();
-      return readResponse(call, response, await response.body.text());
+      return readResponse(call, response);
     } catch (error) {
       failure = error;
       if (error instanceof ApiError || error instanceof ApiUnreachableError) throw error;
@@ -98,7 +99,6 @@ export function createTransport(options: TransportOptions): Transport {
         cause: withoutAnswer(error),
       });
     } finally {
-      clearTimeout(deadline);
       // A response that breaks off, or does not come from the API, counts as none.
       const isAnswer = failure === undefined || (status !== undefined && status >= 400);
       const seconds = (performance.now() - started) / 1000;

@@ -151,12 +151,8 @@ export class Applier {
 
   async #send(method: Method, path: string, query: URLSearchParams, body?: Json): Promise<Answer> {
     const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    const {
-      statusCode: code,
-      headers,
-      body: stream,
-    } = await this.#transport.send(method, path, { query, body, contentType });
-    const text = await stream.text();
+    const response = await this.#transport.call(method, path, { query, body, contentType });
+    const { statusCode: code, headers, text } = response;
     const warnings = [headers.warning ?? []]
       .flat()
       .map((each) => `Warning: ${/"(.*)"/.exec(each)?.[1] ?? each}\n`)

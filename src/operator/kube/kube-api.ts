@@ -1,6 +1,5 @@
 /** The verbs of the Kubernetes API, on objects of any kind. */
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { describeBody, KubeError, KubeUnreachableError, kubeErrorFrom } from './kube-error.ts';
 import { type KubeObject, kubeObject, objectMeta } from './kube-object.ts';
@@ -163,11 +162,10 @@ export class KubeApi {
     const path = pathOf(type, options);
     const { signal, metadataOnly } = options;
     const accept = acceptOf('', metadataOnly);
-    const response = await this.#transport.send('GET', path, { query, signal, endless: true, ...accept });
-    if (response.statusCode !== 200)
-      throw kubeErrorFrom(response.statusCode, await response.body.text(), response.headers);
+    const { statusCode, headers, text, body } = await this.#transport.watch(path, { query, signal, ...accept });
+    if (!body) throw kubeErrorFrom(statusCode, text, headers);
     try {
-      for await (const line of linesOf(response.body)) yield readWatchEvent(line);
+      for await (const line of linesOf(body)) yield readWatchEvent(line);
     } catch (error) {
       if (options.signal.aborted || error instanceof KubeError || error instanceof KubeUnreachableError) throw error;
       throw new KubeUnreachableError(`the watch of ${type.plural} broke off`, { cause: error });
@@ -179,24 +177,14 @@ export class KubeApi {
     return this.#transport.close();
   }
 
-  async #call(method: Method, path: string, options: Omit<SendOptions, 'endless'> = {}): Promise<unknown> {
-    const response = await this.#transport.send(method, path, options);
-    const text = await this.#readBody(method, path, response);
-    const { statusCode, headers } = response;
+  async #call(method: Method, path: string, options: SendOptions = {}): Promise<unknown> {
+    const { statusCode, headers, text } = await this.#transport.call(method, path, options);
     if (statusCode >= 300) throw kubeErrorFrom(statusCode, text, headers);
     try {
       return JSON.parse(text);
     } catch {
       // Without the cause, which quotes the body: that may be a Secret.
       throw new KubeUnreachableError(`${method} ${path}: answered ${describeBody(statusCode, text, headers)}`);
-    }
-  }
-
-  async #readBody(method: Method, path: string, response: Dispatcher.ResponseData): Promise<string> {
-    try {
-      return await response.body.text();
-    } catch (cause) {
-      throw new KubeUnreachableError(`${method} ${path}: the response broke off`, { cause });
     }
   }
 }

@@ -8,6 +8,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../../errors.ts';
+import { type HttpResponse, httpRequest } from '../../http-request.ts';
 import { traceHttpCall } from '../../tracing/http-call.ts';
 import { errorType, type Tracing } from '../../tracing/tracing.ts';
 import { KubeCredentials } from './kube-credentials.ts';
@@ -30,9 +31,17 @@ export interface SendOptions {
   /** Media type of the answer; JSON by default. */
   accept?: string;
   signal?: AbortSignal | undefined;
-  /** No timeout for the body: a watch. */
-  endless?: boolean;
 }
+
+/** Has a body if the status is 200, and else the text. */
+export interface WatchResponse extends HttpResponse {
+  readonly body?: AsyncIterable<Uint8Array>;
+}
+
+type Perform<T> = (
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions & { path: string; method: Method },
+) => Promise<T>;
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -60,22 +69,46 @@ export class KubeTransport {
     await this.#credentials.close();
   }
 
-  /**
-   * Returns the response whatever its status; the caller reads the body or destroys it. After a 401, which has no
-   * effect on the server, sends the request once more with new credentials.
-   * @throws KubeUnreachableError, or the reason of an aborted signal
-   */
-  async send(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
-    const response = await this.#sendOnce(method, path, options);
-    if (response.statusCode !== 401) return response;
-    await response.body.dump();
-    return this.#sendOnce(method, path, options);
+  /** @throws KubeUnreachableError, or the reason of an aborted signal */
+  call(method: Method, path: string, options: SendOptions): Promise<HttpResponse> {
+    return this.#send(method, path, options, (dispatcher, request) =>
+      httpRequest(dispatcher, request, { signals: [options.signal, this.#closed.signal] }),
+    );
   }
 
-  async #sendOnce(method: Method, path: string, options: SendOptions): Promise<Dispatcher.ResponseData> {
+  /**
+   * A GET whose response, if it is a success, is a stream without an end; the caller reads or destroys it.
+   * @throws KubeUnreachableError, or the reason of an aborted signal
+   */
+  watch(path: string, options: SendOptions & { signal: AbortSignal }): Promise<WatchResponse> {
+    return this.#send('GET', path, options, async (dispatcher, request) => {
+      const signal = AbortSignal.any([options.signal, this.#closed.signal]);
+      const { statusCode, headers, body } = await dispatcher.request({ ...request, bodyTimeout: 0, signal });
+      if (statusCode === 200) return { statusCode, headers, text: '', body };
+      return { statusCode, headers, text: await body.text() };
+    });
+  }
+
+  /** After a 401, which has no effect on the server, sends the request once more with new credentials. */
+  async #send<T extends HttpResponse>(
+    method: Method,
+    path: string,
+    options: SendOptions,
+    perform: Perform<T>,
+  ): Promise<T> {
+    const response = await this.#sendOnce(method, path, options, perform);
+    return response.statusCode === 401 ? this.#sendOnce(method, path, options, perform) : response;
+  }
+
+  async #sendOnce<T extends HttpResponse>(
+    method: Method,
+    path: string,
+    options: SendOptions,
+    perform: Perform<T>,
+  ): Promise<T> {
     const started = performance.now();
     const fullPath = this.#server.pathname.replace(/\/$/, '') + path;
-    const { tracing } = this.#options;
+    const { tracing, timeoutMs, userAgent } = this.#options;
     const trace = tracing?.ids() && traceHttpCall(tracing, { method, url: new URL(fullPath, this.#server) });
     let failure: unknown;
     let status: number | undefined;
@@ -83,7 +116,7 @@ export class KubeTransport {
       const credentials = await this.#credentials.get();
       const { headers, dispatcher } = credentials;
       const body = options.body === undefined ? null : JSON.stringify(options.body);
-      const response = await dispatcher.request({
+      const response = await perform(dispatcher, {
         origin: this.#server.origin,
         path: fullPath + (options.query?.size ? `?${options.query}` : ''),
         method,
@@ -91,13 +124,12 @@ export class KubeTransport {
           ...trace?.headers,
           ...headers,
           accept: options.accept ?? 'application/json',
-          'user-agent': this.#options.userAgent,
+          'user-agent': userAgent,
           ...(body === null ? {} : { 'content-type': options.contentType ?? 'application/json' }),
         },
         body,
-        signal: options.signal ? AbortSignal.any([options.signal, this.#closed.signal]) : this.#closed.signal,
-        headersTimeout: this.#options.timeoutMs,
-        bodyTimeout: options.endless ? 0 : this.#options.timeoutMs,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
       });
       status = response.statusCode;
       if (status === 401) this.#credentials.refused(credentials);

@@ -112,7 +112,7 @@ test('a call fails if the server sends nothing, or stops in the middle of the re
     message: 'GET /api/v1/events/a: Headers Timeout Error',
     cause: { code: 'UND_ERR_HEADERS_TIMEOUT' },
   });
-  await expect(api.get(EVENTS, 'a')).rejects.toThrow('GET /api/v1/events/a: the response broke off');
+  await expect(api.get(EVENTS, 'a')).rejects.toThrow('GET /api/v1/events/a: Body Timeout Error');
 });
 
 test('a call ends as soon as it is aborted, with the reason for the abort', async () => {

@@ -15,11 +15,11 @@ export const idempotencyKey = text().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to
 /** The name of a scope, which groups creates. Also a header value. */
 export const idempotencyScopeName = idempotencyKey;
 
-const SEQUENCE_RULE = 'must be a whole number from 1 to 999999999';
+export const LARGEST_SEQUENCE = 999_999_999;
 
 export const idempotencySequence = z
   .string()
-  .regex(/^[1-9]\d{0,8}$/, SEQUENCE_RULE)
+  .regex(/^[1-9]\d{0,8}$/, `must be a whole number from 1 to ${LARGEST_SEQUENCE}`)
   .transform(Number);
 
 /** The place of a create among those of its scope. */

@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { CreateOptions } from '../../../client/call-options.ts';
-import { idempotencySequence } from '../../../resources/definition/idempotency.ts';
+import { LARGEST_SEQUENCE } from '../../../resources/definition/idempotency.ts';
 import { ANNOTATION } from '../../contract/names.ts';
 import { annotation, type KubeObject } from '../../kube/kube-object.ts';
 
@@ -34,17 +34,19 @@ export interface Identity {
 }
 
 /** Must fit into a header. A key that was edited to anything else counts as removed. */
-const createKey = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+const CREATE_KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** No object reaches half of the API's largest number. A greater generation must be an edit. */
-const isGeneration = (generation: number) => idempotencySequence.safeParse(String(2 * generation)).success;
+const isGeneration = (generation: number) =>
+  Number.isInteger(generation) && generation > 0 && 2 * generation <= LARGEST_SEQUENCE;
 
 export function readIdentity(object: KubeObject): Identity {
   const generation = Number(annotation(object, ANNOTATION.createGeneration) ?? 0);
+  const createKey = annotation(object, ANNOTATION.createKey) ?? '';
   return {
     externalId: annotation(object, ANNOTATION.externalId) || undefined,
     generation: isGeneration(generation) ? generation : 0,
-    createKey: createKey.safeParse(annotation(object, ANNOTATION.createKey)).data,
+    createKey: CREATE_KEY.test(createKey) ? createKey : undefined,
     retiring: readRetiring(annotation(object, ANNOTATION.retiring)),
   };
 }

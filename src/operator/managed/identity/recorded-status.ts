@@ -51,9 +51,21 @@ export const managedStatus = z.looseObject({
 
 export type ManagedStatus = z.output<typeof managedStatus>;
 
+/** By status object, which never changes: whether it is valid. The gauges look at that of every object at each scrape. */
+const validity = new WeakMap<object, boolean>();
+
+function isManagedStatus(status: unknown): status is ManagedStatus {
+  if (typeof status !== 'object' || status === null) return false;
+  const known = validity.get(status);
+  if (known !== undefined) return known;
+  const { success } = managedStatus.safeParse(status);
+  validity.set(status, success);
+  return success;
+}
+
 /** The object's status; an invalid one counts as empty. */
-export function readStatus(object: KubeObject): ManagedStatus {
-  return managedStatus.safeParse(object.status).data ?? {};
+export function readStatus({ status }: KubeObject): ManagedStatus {
+  return isManagedStatus(status) ? status : {};
 }
 
 /** The identity in the status, written by the last successful reconcile; undefined if there was none. */

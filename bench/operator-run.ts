@@ -13,6 +13,8 @@ export const RULES = [
   { cidr: '2001:db8::/32', action: 'deny' },
 ];
 const LONGEST_MS = 15 * 60_000;
+/** Between looks at a long phase: each scrape takes processor time of the operator. */
+const LONG_PHASE_MS = 1_000;
 const ours = (plural: string): ResourceType => ({ group: 'tunnel-operator.dev', version: 'v1alpha1', plural });
 const core = (plural: string): ResourceType => ({ group: '', version: 'v1', plural });
 const KINDS = { IPPolicy: ours('ippolicies'), TunnelCredential: ours('tunnelcredentials') };
@@ -61,7 +63,11 @@ export async function prepareRun(stack: Stack, namespace: string, perKind: numbe
 
   const samplesNow = () => (operator ? scrape(operator.url) : Promise.resolve([]));
 
-  async function phase(act: () => Promise<void>, isDone: (samples: Sample[]) => boolean | Promise<boolean>) {
+  async function phase(
+    act: () => Promise<void>,
+    isDone: (samples: Sample[]) => boolean | Promise<boolean>,
+    lookEveryMs = 250,
+  ) {
     const eventsBefore = await countEvents();
     const before = await samplesNow();
     const startedAt = performance.now();
@@ -75,7 +81,7 @@ export async function prepareRun(stack: Stack, namespace: string, perKind: numbe
       peak = Math.max(peak, total(samples, 'process_resident_memory_bytes'));
       return isDone(samples);
     };
-    await waitFor('the end of the phase', look, { timeoutMs: LONGEST_MS, intervalMs: 250 });
+    await waitFor('the end of the phase', look, { timeoutMs: LONGEST_MS, intervalMs: lookEveryMs });
     const seconds = (performance.now() - startedAt) / 1000;
     const grown = (name: string, labels: Parameters<typeof total>[2] = {}) =>
       total(samples, name, labels) - (isSame ? total(before, name, labels) : 0);
@@ -101,10 +107,14 @@ export async function prepareRun(stack: Stack, namespace: string, perKind: numbe
 
   return {
     creation: () =>
-      phase(start, (samples) => {
-        const reconciled = total(samples, 'controller_runtime_reconcile_total', { result: 'success' });
-        return reconciled >= 2 * perKind && areAllReady();
-      }),
+      phase(
+        start,
+        (samples) => {
+          const reconciled = total(samples, 'controller_runtime_reconcile_total', { result: 'success' });
+          return reconciled >= 2 * perKind && areAllReady();
+        },
+        LONG_PHASE_MS,
+      ),
     async restart() {
       await stop();
       return phase(start, (samples) =>
@@ -130,6 +140,7 @@ export async function prepareRun(stack: Stack, namespace: string, perKind: numbe
           }
           return true;
         },
+        LONG_PHASE_MS,
       ),
     stop,
   };

@@ -26,8 +26,8 @@ export class ConnectedKind {
   readonly inputs: Inputs;
   /** Whether its objects are the modules of another resource, their owner. */
   readonly isAttached: boolean;
-  /** By object version, which never changes: its parsed spec, or none if that is invalid. */
-  readonly #specs = new WeakMap<KubeObject, { readonly spec: ManagedSpec | undefined }>();
+  /** By the spec of an object, which never changes: the parsed spec, or none if that is invalid. */
+  readonly #specs = new WeakMap<object, { readonly spec: ManagedSpec | undefined }>();
 
   constructor(declared: AnyKind, client: Client, secrets: SecretAccess, inputs: Inputs) {
     this.declared = declared;
@@ -86,11 +86,12 @@ export class ConnectedKind {
   }
 
   /** Undefined for an invalid spec: the object's own reconcile reports that. */
-  specIfValid(object: KubeObject): ManagedSpec | undefined {
-    const known = this.#specs.get(object);
+  specIfValid({ spec: given }: KubeObject): ManagedSpec | undefined {
+    if (typeof given !== 'object' || given === null) return this.declared.spec.safeParse(given ?? {}).data;
+    const known = this.#specs.get(given);
     if (known) return known.spec;
-    const spec = this.declared.spec.safeParse(object.spec ?? {}).data;
-    this.#specs.set(object, { spec });
+    const spec = this.declared.spec.safeParse(given).data;
+    this.#specs.set(given, { spec });
     return spec;
   }
 

@@ -207,8 +207,14 @@ export class ManagedObject {
 
   #replace(written: KubeObject): void {
     const { group, version } = this.kind.type;
-    this.object = { ...written, kind: this.kind.name, apiVersion: `${group}/${version}` };
+    const spec = (isOfSameSpec(this.object, written) && this.object.spec) || written.spec;
+    this.object = { ...written, spec, kind: this.kind.name, apiVersion: `${group}/${version}` };
     this.#isFresh = true;
     this.#access.cache.observe(this.object);
   }
+}
+
+/** Then it need not be parsed again: what is known of it is known by the spec itself. */
+function isOfSameSpec({ metadata: a }: KubeObject, { metadata: b }: KubeObject): boolean {
+  return a.uid === b.uid && a.generation !== undefined && a.generation === b.generation;
 }

@@ -1,4 +1,7 @@
-/** A request and its whole response. undici's `request` makes a stream for each response, for a third more processor time. */
+/**
+ * A request and its whole response, for both clients. undici's `request` makes a stream for each response, which takes a
+ * third more processor time (docs/decisions/0002).
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 

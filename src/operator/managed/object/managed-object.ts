@@ -214,7 +214,7 @@ export class ManagedObject {
   }
 }
 
-/** Then it need not be parsed again: what is known of it is known by the spec itself. */
+/** Whether the spec of `a` can be kept for `b`: the kind knows its parsed form by that object. */
 function isOfSameSpec({ metadata: a }: KubeObject, { metadata: b }: KubeObject): boolean {
   return a.uid === b.uid && a.generation !== undefined && a.generation === b.generation;
 }

@@ -17,7 +17,7 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
   verbs: [get, list, watch, patch]
 - apiGroups: [${GROUP}]
   resources: [${list(all, '/status')}]
-  verbs: [patch]
+  verbs: [update]
 # Secrets and DNSEndpoints have blockOwnerDeletion set in their owner reference. Some clusters (OpenShift) allow that only with the
 # right to update the owner's finalizers.
 - apiGroups: [${GROUP}]

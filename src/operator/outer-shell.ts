@@ -13,12 +13,12 @@ export abstract class OuterShell extends operatorLibrary.default {
 
   /** Overridden: it logs a failed write and carries on as if it had succeeded. */
   protected override setResourceStatus(_meta: ResourceMeta): Promise<ResourceMeta | null> {
-    throw new Error('use ManagedObject.patchStatus, which fails when the write fails');
+    throw new Error('use ManagedObject.writeStatus, which fails when the write fails');
   }
 
   /** Overridden: it logs a failed write and carries on as if it had succeeded. */
   protected override patchResourceStatus(_meta: ResourceMeta): Promise<ResourceMeta | null> {
-    throw new Error('use ManagedObject.patchStatus, which fails when the write fails');
+    throw new Error('use ManagedObject.writeStatus, which fails when the write fails');
   }
 
   /** Overridden: it replaces the finalizers without a version check and ignores a failed write. */

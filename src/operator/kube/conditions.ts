@@ -50,28 +50,10 @@ export function findCondition(conditions: readonly Condition[], type: string): C
   return conditions.find((known) => known.type === type);
 }
 
-/** Whether two statuses mean the same; the order of keys and undefined members do not matter. */
-export function sameStatus(a: unknown, b: unknown): boolean {
-  return isDeepStrictEqual(withoutUndefined(a), withoutUndefined(b));
+/** Whether `wanted` is what is stored; the order of keys and undefined members of `wanted` do not matter. */
+export function sameStatus(stored: unknown, wanted: unknown): boolean {
+  return isDeepStrictEqual(stored, withoutUndefined(wanted));
 }
-
-/**
- * The merge patch (RFC 7396) that makes `current` the same as `wanted`: what is missing or undefined there, at any depth, is
- * null.
- */
-export function mergePatch(current: object, wanted: object): Record<string, unknown> {
-  const [known, members] = [new Map(Object.entries(current)), new Map(Object.entries(wanted))];
-  const names = new Set([...known.keys(), ...members.keys()]);
-  return Object.fromEntries(
-    [...names].map((name) => {
-      const [before, after]: unknown[] = [known.get(name), members.get(name)];
-      return [name, isMembers(before) && isMembers(after) ? mergePatch(before, after) : (after ?? null)];
-    }),
-  );
-}
-
-const isMembers = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Kubernetes writes metav1.Time without fractions of a second. */
 export function toKubeTime(date: Date): string {

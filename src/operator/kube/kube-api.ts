@@ -120,9 +120,15 @@ export class KubeApi {
     return triedObject.parse(await this.#call('PATCH', pathOf(type, { namespace, name }), options));
   }
 
-  /** Replaces the whole object; include `resourceVersion` so as not to overwrite a newer one. */
-  async replace(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<KubeObject> {
-    return kubeObject.parse(await this.#call('PUT', pathOf(type, { namespace, name }), { body }));
+  /** Replaces the whole object, or its status alone; include `resourceVersion` so as not to overwrite a newer one. */
+  async replace(
+    type: ResourceType,
+    name: string,
+    body: unknown,
+    namespace?: string,
+    subresource?: 'status',
+  ): Promise<KubeObject> {
+    return kubeObject.parse(await this.#call('PUT', pathOf(type, { namespace, name, subresource }), { body }));
   }
 
   /** JSON merge patch (RFC 7386); with `metadata.resourceVersion` in it, it fails with 409 when the object is newer. */

@@ -101,6 +101,10 @@ export class WiredKubeApi extends KubeApi {
     return pass(() => super.tryPatch(...args), noKubeAnswer);
   }
 
+  override replace(...args: Parameters<KubeApi['replace']>) {
+    return pass(() => super.replace(...args), noKubeAnswer);
+  }
+
   override patch(...args: Parameters<KubeApi['patch']>) {
     return pass(() => super.patch(...args), noKubeAnswer);
   }

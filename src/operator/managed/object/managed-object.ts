@@ -1,7 +1,7 @@
 /** The object of one reconcile and every write to it. Each write's response replaces the object. */
 import { ANNOTATION, FINALIZER } from '../../contract/names.ts';
 import { type EventReason, REASON } from '../../contract/reasons.ts';
-import { mergeConditions, mergePatch, sameStatus } from '../../kube/conditions.ts';
+import { mergeConditions, sameStatus } from '../../kube/conditions.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';
 import type { KubeApi } from '../../kube/kube-api.ts';
 import type { KubeEvent } from '../../kube/kube-event.ts';
@@ -121,16 +121,17 @@ export class ManagedObject {
   }
 
   /** Writes the status only if that changes it. Undefined findings and undefined members of `about` are removed. */
-  async patchStatus(findings: Record<string, Finding | undefined>, about: Record<string, unknown> = {}): Promise<void> {
+  async writeStatus(findings: Record<string, Finding | undefined>, about: Record<string, unknown> = {}): Promise<void> {
     const { name, namespace, uid, resourceVersion, generation = 0 } = this.object.metadata;
     const current = readStatus(this.object);
     const conditions = mergeConditions(current.conditions ?? [], findings, generation, new Date());
     const requested = annotation(this.object, ANNOTATION.reconcileRequestedAt);
     const lastHandledReconcileAt = this.#isCompared ? requested : current.lastHandledReconcileAt;
     const status: Record<string, unknown> = { ...current, ...about, lastHandledReconcileAt, conditions };
-    if (sameStatus(status, current)) return;
-    const body = { metadata: { uid, resourceVersion }, status: mergePatch(current, status) };
-    this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace, 'status'));
+    if (sameStatus(current, status)) return;
+    // No patch: for one the API server would encode and decode the whole object once more.
+    const body = { ...this.#typeMeta, metadata: { name, namespace, uid, resourceVersion }, status };
+    this.#replace(await this.#access.kube.replace(this.kind.type, name, body, namespace, 'status'));
   }
 
   /** Whether the spec has inputs; undefined if no reconcile of this version could resolve them. */
@@ -205,10 +206,14 @@ export class ManagedObject {
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace));
   }
 
-  #replace(written: KubeObject): void {
+  get #typeMeta(): { kind: string; apiVersion: string } {
     const { group, version } = this.kind.type;
+    return { kind: this.kind.name, apiVersion: `${group}/${version}` };
+  }
+
+  #replace(written: KubeObject): void {
     const spec = (isOfSameSpec(this.object, written) && this.object.spec) || written.spec;
-    this.object = { ...written, spec, kind: this.kind.name, apiVersion: `${group}/${version}` };
+    this.object = { ...written, spec, ...this.#typeMeta };
     this.#isFresh = true;
     this.#access.cache.observe(this.object);
   }

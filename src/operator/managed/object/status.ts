@@ -36,7 +36,7 @@ export async function writeStatus(
   const note = adoptionIgnored(object);
   const isNews = note !== undefined && !readyMessage(object).includes(note);
   const dnsPublished = await managed.publishDnsRecords(spec, remote);
-  await managed.patchStatus(
+  await managed.writeStatus(
     {
       [CONDITION.ready]: withNote(ready, note),
       [CONDITION.synced]: synced,
@@ -68,7 +68,7 @@ export async function showPaused(managed: ManagedObject): Promise<Outcome> {
   const superseded = readIdentity(managed.object).retiring.map(({ id }) => id);
   const kept = superseded.length === 0 ? '' : `; superseded, and not deleted while paused: ${superseded.join(', ')}`;
   const message = `Reconciliation is paused by the annotation ${ANNOTATION.paused}; remove it or set it to "false" to resume${kept}`;
-  await managed.patchStatus({ [CONDITION.synced]: { status: 'False', reason: REASON.paused, message } });
+  await managed.writeStatus({ [CONDITION.synced]: { status: 'False', reason: REASON.paused, message } });
   return managed.outcome();
 }
 
@@ -80,7 +80,7 @@ export async function showFailure(managed: ManagedObject, failure: ShownFailure)
   const about = failure.keepReady ? {} : { observedGeneration: object.metadata.generation };
   const { tookInputs } = managed;
   const resolved = tookInputs === undefined ? {} : whenResolved(tookInputs);
-  await managed.patchStatus({ ...resolved, ...failureFindings(object, failure) }, about);
+  await managed.writeStatus({ ...resolved, ...failureFindings(object, failure) }, about);
   const isNews = managed.object !== object;
   if (isNews) managed.recordEvent('Warning', failure.reason, failure.message);
   return managed.object;

@@ -40,7 +40,7 @@ export async function ensureOwnerShown(managed: ManagedObject): Promise<void> {
   if (before === identity.externalId) return;
   const shown = { id: identity.externalId, ...identityInStatus(identity) };
   // Drop observedGeneration, so that differences at the new owner are not taken for drift.
-  await managed.patchStatus({}, before === undefined ? shown : { ...shown, observedGeneration: undefined });
+  await managed.writeStatus({}, before === undefined ? shown : { ...shown, observedGeneration: undefined });
 }
 
 /** Shows the owner again after a restore, which loses the status. Must come before a failure is shown there. */

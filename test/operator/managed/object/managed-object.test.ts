@@ -61,26 +61,26 @@ describe('a status', () => {
 
   test('is written only if it changes, and keeps its other members', async () => {
     const { managed, stored, cluster: api } = await managing(object({ metadata: { generation: 3 }, status: before }));
-    await managed.patchStatus({ Ready: found, Synced: undefined }, { uri: undefined, hostname: 'h' });
+    await managed.writeStatus({ Ready: found, Synced: undefined }, { uri: undefined, hostname: 'h' });
     expect((await stored()).status).toEqual({
       id: 'thg_1',
       hostname: 'h',
       conditions: [{ type: 'Ready', ...found, observedGeneration: 3, lastTransitionTime: expect.any(String) }],
     });
-    await managed.patchStatus({ Ready: found }, { hostname: 'h' });
-    expect(api.writes()).toEqual([`PATCH ${PATH}/status`]);
+    await managed.writeStatus({ Ready: found }, { hostname: 'h' });
+    expect(api.writes()).toEqual([`PUT ${PATH}/status`]);
     expect(managed.object).toEqual(await stored());
   });
 
   test('shows a requested reconcile as handled once any reconcile has compared that version', async () => {
     const of = object({ status: { lastHandledReconcileAt: 's' } }, { reconcileRequestedAt: 't' });
     const { managed, stored, access } = await managing(of);
-    await managed.patchStatus({}, { uri: 'u' });
+    await managed.writeStatus({}, { uri: 'u' });
     expect((await stored()).status).toMatchObject({ lastHandledReconcileAt: 's' });
     const again = await managing(of);
     again.managed.noteCompared();
     const next = new ManagedObject(again.managed.object, again.access);
-    await next.patchStatus({});
+    await next.writeStatus({});
     expect((await again.stored()).status).toMatchObject({ lastHandledReconcileAt: 't' });
     expect(access.cache.store.get(KEY)?.status).toMatchObject({ lastHandledReconcileAt: 's' });
   });

@@ -79,11 +79,11 @@ test('a requested reconcile counts as handled only once the identity was compare
   const of = object(shown('thg_1', 1), { externalId: 'thg_1', createGeneration: '1', reconcileRequestedAt: 't' });
   const failing = await managing(of, { external: { scope: () => Promise.reject(new Error('no answer')) } });
   await expect(ensureIdentity(failing.managed)).rejects.toThrow('no answer');
-  await failing.managed.patchStatus({});
+  await failing.managed.writeStatus({});
   expect((await failing.stored()).status).not.toHaveProperty('lastHandledReconcileAt');
   const { managed, stored } = await managing(of, { external: { scope: async () => scopeOf('thg_1') } });
   await ensureIdentity(managed);
-  await managed.patchStatus({});
+  await managed.writeStatus({});
   expect((await stored()).status).toMatchObject({ lastHandledReconcileAt: 't' });
 });
 

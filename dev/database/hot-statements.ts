@@ -66,7 +66,9 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'idempotency: forget with the resource': await one((db) => idempotency.forget(db, [OWN])),
     'idempotency: sweep tokens': tokens,
     'idempotency: sweep closed keys': keys,
-    'idempotency: advance a scope': await one((db) => scopes.advance(db, CALLER.id, PLACE)),
+    'idempotency: claim the next in a scope': await one((db) =>
+      idempotency.claim(db, { ...tried, place: PLACE }).catch(() => undefined),
+    ),
     'idempotency: read a scope': await one((db) => scopes.readScope(db, CALLER.id, PLACE.scope)),
     'idempotency: close a scope': await one((db) => scopes.closeScope(db, CALLER.id, PLACE.scope)),
     'idempotency: sweep empty scopes': emptyScopes,

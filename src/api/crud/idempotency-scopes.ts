@@ -20,30 +20,29 @@ export interface Scope {
   created: { id: string; path: string; sequence: number }[];
 }
 
-/** The first create of a scope may have any number, so that a scope can continue after a restore from a backup. */
-const ADVANCE = `
-  insert into idempotency_scopes as scope (principal, digest, sequence, closed_through, used_at) values ($1, $2, $3, 0, $4)
+/**
+ * A statement that takes a number if it is the next one, and then has a row. The scope is locked either way. The first
+ * create of a scope may have any number, so that a scope can continue after a restore from a backup.
+ * @param parameters as they are numbered in the whole statement
+ */
+export const advancing = (parameters: Record<'principal' | 'scope' | 'sequence' | 'usedAt', string>) => `
+  insert into idempotency_scopes as scope (principal, digest, sequence, closed_through, used_at)
+  values (${parameters.principal}, ${parameters.scope}, ${parameters.sequence}, 0, ${parameters.usedAt})
   on conflict (principal, digest) do update set sequence = excluded.sequence, used_at = excluded.used_at
    where scope.sequence = excluded.sequence - 1
   returning 1`;
-
-/** Takes a number for this transaction, if it is the next one. The scope is locked either way. */
-export async function advance(tx: Executor, principal: string, { scope, sequence }: StoredPlace): Promise<boolean> {
-  const values = [principal, scope, sequence, new Date().toISOString()];
-  return (await tx.query({ name: 'scope.advance', text: ADVANCE, values })).length > 0;
-}
 
 /** Far more than one scope should need, and few enough for one response. */
 export const MAX_IN_SCOPE = 1000;
 
 const COUNT = 'select count(*) as records from idempotency_keys where principal = $1 and scope = $2';
 
-/** Deleted resources do not count. @throws CONFLICT if the scope is full */
+/** Call it once the key is claimed. Deleted resources do not count. @throws CONFLICT if the scope was full */
 export async function requireRoom(tx: Executor, principal: string, { scope, sequence }: StoredPlace): Promise<void> {
   // Numbers rise by one, so the scope cannot be full below this one.
   if (sequence <= MAX_IN_SCOPE) return;
   const [row] = await tx.query({ name: 'scope.count', text: COUNT, values: [principal, scope] });
-  if (Number(row?.records) < MAX_IN_SCOPE) return;
+  if (Number(row?.records) <= MAX_IN_SCOPE) return;
   throw conflict(`An idempotency scope may have at most ${MAX_IN_SCOPE} resources; use another scope.`, {
     idempotency_scope: 'full',
   });

@@ -14,7 +14,7 @@ import type { Database, Executor } from '../store/database.ts';
 import { databaseTime } from '../store/database-time.ts';
 import { BATCH, inBatches } from './batches.ts';
 import { existing } from './existing.ts';
-import { advance, refusal, requireRoom, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
+import { advancing, refusal, requireRoom, type StoredPlace, sweepScopes } from './idempotency-scopes.ts';
 
 /** How long a replay can still show the one-time token. */
 export const TOKEN_KEPT_MS = 24 * 60 * 60 * 1000;
@@ -78,10 +78,17 @@ const record = z.object({
   closed: z.boolean(),
 });
 
-const CLAIM = `
-  insert into idempotency_keys (principal, digest, fingerprint, scope, sequence, created_at)
-  values ($1, $2, $3, $4, $5, $6)
-  on conflict do nothing returning 1`;
+/** @param next a statement that has a row if the sequence number can be used, or if there is none */
+const claimIf = (next: string) => `
+  with next as (${next}), claimed as (
+    insert into idempotency_keys (principal, digest, fingerprint, scope, sequence,
+                                  resource_id, resource_path, status, body, sealed_token, created_at)
+    select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 from next
+    on conflict do nothing returning 1)
+  select exists (select from next) as is_next, exists (select from claimed) as is_claimed`;
+const CLAIM = claimIf('select 1');
+/** One statement for both, since each costs a round trip. */
+const ADVANCE_AND_CLAIM = claimIf(advancing({ principal: '$1', scope: '$4', sequence: '$5', usedAt: '$11' }));
 
 const READ = `
   select k.fingerprint, k.resource_id, k.status, k.body, k.sealed_token, k.created_at,
@@ -94,23 +101,25 @@ const READ = `
  * Claims the key for this transaction, or returns the response stored under it. Waits for a request that is still under
  * way under the same key or in the same scope. Throws IDEMPOTENCY_KEY_REUSED or, for a closed key and for a sequence
  * number that cannot be used, CONFLICT.
+ * @param response what to store under the key; without it, `complete` stores it
  */
-export async function claim(tx: Executor, tried: Attempt): Promise<Replay | undefined> {
+export async function claim(tx: Executor, tried: Attempt, response?: StoredResponse): Promise<Replay | undefined> {
   const { principal, digest, fingerprint, place } = tried;
-  if (place && !(await advance(tx, principal, place))) {
-    const earlier = await recall(tx, tried);
-    if (earlier) return earlier;
-    throw await refusal(tx, principal, place);
-  }
-  if (place) await requireRoom(tx, principal, place);
+  const stored = response ? columnsOf(tried, response) : [null, null, null, null, null];
+  const values = [principal, digest, fingerprint, place?.scope ?? null, place?.sequence ?? null, ...stored];
+  let advances = place !== undefined;
   // Repeats only if the record disappears in between because its resource is deleted.
   for (let turn = 0; turn < 5; turn++) {
-    const now = new Date().toISOString();
-    const values = [principal, digest, fingerprint, place?.scope ?? null, place?.sequence ?? null, now];
-    const claimed = await tx.query({ name: 'key.claim', text: CLAIM, values });
-    if (claimed.length > 0) return undefined;
+    const [name, text] = advances ? ['key.claim_next', ADVANCE_AND_CLAIM] : ['key.claim', CLAIM];
+    const [row] = await tx.query({ name, text, values: [...values, new Date().toISOString()] });
+    if (row?.is_claimed) {
+      if (place) await requireRoom(tx, principal, place);
+      return undefined;
+    }
     const earlier = await recall(tx, tried);
     if (earlier) return earlier;
+    if (place && !row?.is_next) throw await refusal(tx, principal, place);
+    advances = false;
   }
   throw unavailable('The resource of this idempotency key is being created and deleted; try again.');
 }
@@ -145,12 +154,15 @@ const COMPLETE = `
   update idempotency_keys set resource_id = $3, resource_path = $4, status = $5, body = $6, sealed_token = $7
    where principal = $1 and digest = $2`;
 
-/** Stores the response, in the transaction that claimed the key. */
-export async function complete(tx: Executor, { principal, digest, sealingKey }: Attempt, response: StoredResponse) {
-  const { resourceId, path, status, body, token } = response;
-  const sealed = token === null ? null : encrypt(token, sealingKey(), resourceId);
-  const values = [principal, digest, resourceId, path, status, JSON.stringify(body), sealed];
+/** Stores a response that was not known when the key was claimed, in the same transaction. */
+export async function complete(tx: Executor, tried: Attempt, response: StoredResponse): Promise<void> {
+  const values = [tried.principal, tried.digest, ...columnsOf(tried, response)];
   await tx.query({ name: 'key.complete', text: COMPLETE, values });
+}
+
+function columnsOf({ sealingKey }: Attempt, { resourceId, path, status, body, token }: StoredResponse) {
+  const sealed = token === null ? null : encrypt(token, sealingKey(), resourceId);
+  return [resourceId, path, status, JSON.stringify(body), sealed];
 }
 
 /** Deletes the records of keys that created these resources, so that no replay shows a deleted resource. */

@@ -15,7 +15,7 @@ import { violation } from '../store/database-errors.ts';
 import { changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 import { type Family, removeLocked, type SingleCall, writeLocked } from './family.ts';
-import { attempt, claim, complete, type Replay, recall } from './idempotency.ts';
+import { attempt, claim, type Replay, recall } from './idempotency.ts';
 import { MAX_LIMIT, pageJson } from './paging.ts';
 import { refuseOtherValues } from './read-only.ts';
 import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
@@ -68,12 +68,11 @@ export async function create<R extends Resource>(
       return answer(201, view, token);
     }
     const earlier = await api.db.transaction(async (tx) => {
-      const replay = await claim(tx, tried);
-      if (replay) return replay;
-      await insert(tx);
       const path = `${fillPath(resource.path, row)}/${id}`;
-      await complete(tx, tried, { resourceId: id, path, status: 201, body: family.show(row, NO_BASE), token });
-      return undefined;
+      const response = { resourceId: id, path, status: 201, body: family.show(row, NO_BASE), token };
+      const replay = await claim(tx, tried, response);
+      if (!replay) await insert(tx);
+      return replay;
     });
     return earlier ? replayed(earlier) : answer(201, view, token);
   } catch (error) {

@@ -99,7 +99,9 @@ export async function startStack(side: Side = { root: ROOT }): Promise<Stack> {
       return { child, url };
     };
     const deleteAll: Stack['deleteAll'] = async ({ group, version, plural }, namespace) => {
-      await kubectl('delete', '--raw', `/apis/${group}/${version}/namespaces/${namespace}/${plural}`);
+      const request = () => kubectl('delete', '--raw', `/apis/${group}/${version}/namespaces/${namespace}/${plural}`);
+      // The API server ends a request after a minute, with some objects still to be deleted.
+      await request().catch(request);
     };
     return { apiUrl, kubeconfigPath, kube, deleteAll, startOperator, stop };
   } catch (error) {

@@ -78,7 +78,7 @@ const record = z.object({
   closed: z.boolean(),
 });
 
-/** @param next a statement that has a row if the sequence number can be used, or if there is none */
+/** @param next a statement without a row if the sequence number cannot be used; nothing is inserted then */
 const claimIf = (next: string) => `
   with next as (${next}), claimed as (
     insert into idempotency_keys (principal, digest, fingerprint, scope, sequence,

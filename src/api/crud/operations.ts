@@ -67,9 +67,9 @@ export async function create<R extends Resource>(
         : insert(api.db));
       return answer(201, view, token);
     }
+    const path = `${fillPath(resource.path, row)}/${id}`;
+    const response = { resourceId: id, path, status: 201, body: family.show(row, NO_BASE), token };
     const earlier = await api.db.transaction(async (tx) => {
-      const path = `${fillPath(resource.path, row)}/${id}`;
-      const response = { resourceId: id, path, status: 201, body: family.show(row, NO_BASE), token };
       const replay = await claim(tx, tried, response);
       if (!replay) await insert(tx);
       return replay;

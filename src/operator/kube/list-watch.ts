@@ -68,6 +68,8 @@ export class ListWatch {
   readonly #tried = Promise.withResolvers<void>();
   #version: string | undefined;
   #lastHeard = 0;
+  /** How many events the watches have received. */
+  #events = 0;
   #obstacle: Obstacle | undefined;
   #running: Promise<void> | undefined;
 
@@ -126,7 +128,8 @@ export class ListWatch {
     const { type, namespace } = this.#options;
     let failures = 0;
     while (!this.#stop.signal.aborted) {
-      const heardBefore = this.#lastHeard;
+      // A list alone is no progress: a server that refuses every watch would be listed without pause.
+      const eventsBefore = this.#events;
       let retryAfterMs = 0;
       const began = performance.now();
       try {
@@ -135,10 +138,10 @@ export class ListWatch {
         this.#tried.resolve();
         await this.#watch(this.#version ?? '');
         // Do not retry in a tight loop when a server or proxy ends every watch at once.
-        failures = this.#lastHeard > heardBefore || performance.now() - began > 1_000 ? 0 : failures + 1;
+        failures = this.#events > eventsBefore || performance.now() - began > 1_000 ? 0 : failures + 1;
       } catch (error) {
         if (this.#stop.signal.aborted) break;
-        failures = this.#lastHeard > heardBefore ? 1 : failures + 1;
+        failures = this.#events > eventsBefore ? 1 : failures + 1;
         const phase = this.#version === undefined ? 'list' : 'watch';
         // A resource that is served again may have changed completely.
         if (error instanceof KubeError && (error.isExpired || error.isNotFound)) this.#version = undefined;
@@ -196,6 +199,7 @@ export class ListWatch {
       const options = { namespace, labelSelector, resourceVersion, timeoutSeconds, signal, metadataOnly };
       for await (const event of this.#api.watch(type, options)) {
         alarm.refresh();
+        this.#events++;
         this.#heard();
         if (event.type === 'BOOKMARK') {
           this.#version = event.resourceVersion;

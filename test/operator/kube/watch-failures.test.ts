@@ -82,9 +82,10 @@ describe('the number of failures in a row', () => {
   test.each<[string, number[], ...Answer[]]>([
     ['counts the first failure', [1], taking(1, refusal(500))],
     ['counts a watch that fails', [1, 2], taking(1, refusal(502)), taking(1, refusal(500))],
-    ['ignores the end of the watch that follows a list', [1], taking(1, ended()), taking(1, refusal(500))],
-    ['counts a watch that ends at once', [2], taking(1, ended()), taking(1, ended()), taking(1, refusal(500))],
-    ['counts a watch that lasts a second', [2], taking(1, ended()), taking(1_000, ended()), taking(1, refusal(500))],
+    ['counts a watch that ends at once after a list', [2], taking(1, ended()), taking(1, refusal(500))],
+    ['counts a watch that ends at once', [3], taking(1, ended()), taking(1, ended()), taking(1, refusal(500))],
+    ['counts a watch that lasts a second', [3], taking(1, ended()), taking(1_000, ended()), taking(1, refusal(500))],
+    ['counts a watch that is refused after every list', [1, 2], refusal(410), page(6, []), refusal(410), page(7, [])],
     ['starts over after a longer watch', [1], taking(1, ended()), taking(1_001, ended()), taking(1, refusal(500))],
     ['starts over after a bookmark', [1], taking(1, ended()), taking(1, ended(bookmark(6))), taking(1, refusal(500))],
     ['starts over with a failure after a bookmark', [1, 1], taking(1, refusal(502)), taking(1, cut(bookmark(6)))],

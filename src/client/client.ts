@@ -31,7 +31,7 @@ import { createTransport, type Transport, type TransportOptions } from './transp
 // The package exports these in addition to the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
 export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
-export { etagOf, isReplay, sentAt } from './entity-tags.ts';
+export { etagOf, isReplay } from './entity-tags.ts';
 export { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 export type { FamilyClient, Page } from './family-client.ts';
 export type { ModuleClient } from './module-client.ts';
@@ -126,6 +126,9 @@ export function createClient(options: ClientOptions) {
       const path = `/idempotency_scopes/${idempotencyDigest(scope)}/closed`;
       return read(idempotencyScope, await transport.send({ method: 'PUT', path, ...call }));
     },
+
+    /** The time by the clock of the API, as its responses show it. */
+    now: () => transport.clock.now(),
 
     /** Waits for the calls in flight. */
     close: () => transport.close(),

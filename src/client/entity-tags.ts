@@ -5,7 +5,6 @@ import type { ApiResponse } from './response.ts';
 
 const etags = new WeakMap<object, string>();
 const replays = new WeakSet<object>();
-const dates = new WeakMap<object, Date>();
 
 /**
  * The ETag of a resource, module or rule set that a call returned, for `ifMatch`. Undefined for items of a list and for
@@ -22,11 +21,6 @@ export function isReplay(answered: object): boolean {
   return replays.has(answered);
 }
 
-/** When the API sent the response, by its own clock and to the second; undefined without a Date header. */
-export function sentAt(answered: object): Date | undefined {
-  return dates.get(answered);
-}
-
 /** The body, parsed. @throws ApiUnreachableError if it does not match the schema */
 export function read<T extends z.ZodType>(schema: T, answer: ApiResponse): z.output<T> {
   const { status, body } = answer;
@@ -41,10 +35,9 @@ export function read<T extends z.ZodType>(schema: T, answer: ApiResponse): z.out
 }
 
 /** Remembers the headers of the response for this part of its body. */
-export function remember<T>(value: T, { etag, replayed, date }: Pick<ApiResponse, 'etag' | 'replayed' | 'date'>): T {
+export function remember<T>(value: T, { etag, replayed }: Pick<ApiResponse, 'etag' | 'replayed'>): T {
   if (value === null || typeof value !== 'object') return value;
   if (etag !== undefined) etags.set(value, etag);
   if (replayed) replays.add(value);
-  if (date !== undefined) dates.set(value, date);
   return value;
 }

@@ -4,6 +4,7 @@ import { Agent, errors } from 'undici';
 import { messageOf } from '../errors.ts';
 import { httpRequest } from '../http-request.ts';
 import { backoff } from '../retry/backoff.ts';
+import { ApiClock } from './clock.ts';
 import { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 import { type ApiRequest, checkOptions, type WireRequest, wireRequest } from './request.ts';
 import { type ApiResponse, readResponse } from './response.ts';
@@ -21,6 +22,8 @@ export interface TransportOptions {
   /** Maximum number of connections to the API. Default 16. */
   connections?: number;
   userAgent?: string;
+  /** Shared by clients of one API. */
+  clock?: ApiClock;
   /** Called after every attempt, for metrics. `status` is undefined without a response of the API. */
   onAttempt?: (attempt: { method: string; status: number | undefined; seconds: number }) => void;
   /** Starts the trace span of an attempt. */
@@ -37,6 +40,7 @@ export interface AttemptTrace {
 }
 
 export interface Transport {
+  readonly clock: ApiClock;
   /**
    * Performs the call.
    * @throws ApiError, ApiUnreachableError; the reason of an aborted signal; TypeError for an invalid option, before
@@ -58,6 +62,7 @@ const LONGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 export function createTransport(options: TransportOptions): Transport {
   checkOptions(options);
   const { timeoutMs = 30_000, retries = 2, longestWaitMs = 30_000, connections = 16 } = options;
+  const { clock = new ApiClock() } = options;
   const agent = new Agent({
     connections,
     keepAliveTimeout: 30_000,
@@ -71,6 +76,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   async function attempt(call: ApiRequest, { url, method, headers, body }: WireRequest): Promise<ApiResponse> {
     const started = performance.now();
+    const requestedAt = Date.now();
     let status: number | undefined;
     let requestId: string | undefined;
     let failure: unknown;
@@ -90,7 +96,9 @@ export function createTransport(options: TransportOptions): Transport {
       );
       status = response.statusCode;
       requestId = response.headers['x-request-id']?.toString();
-      return readResponse(call, response);
+      const answer = readResponse(call, response);
+      if (answer.date) clock.observe(answer.date, requestedAt);
+      return answer;
     } catch (error) {
       failure = error;
       if (error instanceof ApiError || error instanceof ApiUnreachableError) throw error;
@@ -136,6 +144,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
+    clock,
     send,
     close: () => agent.close(),
     destroy: () => {

@@ -1,5 +1,6 @@
 /** The operator's clients of the management API: they share one budget, and every attempt is counted. */
 import { type Client, createClient } from '../client/client.ts';
+import type { ApiClock } from '../client/clock.ts';
 import { traceHttpCall } from '../tracing/http-call.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { ApiBudget } from './controller/api-budget.ts';
@@ -11,13 +12,14 @@ export interface ApiClientOptions {
   budget: ApiBudget;
   metrics: OperatorMetrics;
   tracing: Tracing | undefined;
+  clock: ApiClock;
   /** Resolves when a call may be made; it fails with the reason otherwise. */
   mayCall?: () => Promise<void>;
   onUnauthenticated?: () => void;
 }
 
 export function createApiClient(config: OperatorConfig, options: ApiClientOptions): Client {
-  const { userAgent, budget, metrics, tracing, mayCall = async () => {}, onUnauthenticated } = options;
+  const { userAgent, budget, metrics, tracing, clock, mayCall = async () => {}, onUnauthenticated } = options;
   return createClient({
     baseUrl: config.apiUrl,
     apiKey: config.apiKey,
@@ -26,6 +28,7 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     retries: 0,
     connections: config.apiConcurrency,
     userAgent,
+    clock,
     ...(tracing && { trace: (request) => traceHttpCall(tracing, request) }),
     admit: async (attempt) => {
       await mayCall();

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ApiUnreachableError, type Client } from '../client/client.ts';
+import { ApiClock } from '../client/clock.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
 import { listenAddress } from '../settings/listen-address.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -78,7 +79,8 @@ export class TunnelOperator extends OuterShell {
     this.#leaderKube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.leaseMs / 2, metrics });
     this.#budget = new ApiBudget(config.apiConcurrency);
     const lease = { namespace: config.leaseNamespace, name: leaseName(NAME, config.shardSelector) };
-    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics, tracing };
+    const clock = new ApiClock();
+    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics, tracing, clock };
     this.#ownerClient = createApiClient(config, calls);
     this.#owner = new ApiOwner({
       client: this.#ownerClient,

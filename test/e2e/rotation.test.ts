@@ -1,5 +1,6 @@
 /** Tokens are replaced while agents with the old one keep working. */
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { CREDENTIALS, credential, eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'rotation' });
@@ -47,6 +48,25 @@ describe('a rotation on request', () => {
     });
     const { object } = await stack.see(CREDENTIALS, 'overlapping');
     expect(object.metadata.annotations).not.toHaveProperty(['tunnel-operator.dev/retiring']);
+  });
+
+  test('keeps the old token for the whole overlap, however late the new one comes', { timeout: 60_000 }, async () => {
+    const before = await made('late', { rotation: { overlap: '3s' } });
+    await stack.sql(
+      `create function refuse_late() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`,
+    );
+    await stack.sql('create trigger refuse_late before insert on credentials execute function refuse_late()');
+    await rotate('late', '1');
+    const overlapOver = await eventually(async () => {
+      const { object } = await stack.see(CREDENTIALS, 'late');
+      const [entry] = JSON.parse(object.metadata.annotations?.['tunnel-operator.dev/retiring'] ?? '[]');
+      return Date.parse(z.object({ after: z.string() }).parse(entry).after);
+    });
+    await eventually(async () => expect(Date.now()).toBeGreaterThan(overlapOver));
+    await stack.sql('drop function refuse_late cascade');
+    await replaced('late', before.id);
+    expect(await stack.accepts(before.token)).toBe(true);
+    await eventually(async () => expect(await stack.accepts(before.token)).toBe(false));
   });
 
   test('happens once per value of the annotation', async () => {

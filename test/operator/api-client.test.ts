@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ApiClock } from '../../src/client/clock.ts';
 import { createApiClient } from '../../src/operator/api-client.ts';
 import { ApiBudget } from '../../src/operator/controller/api-budget.ts';
 import { createMetrics } from '../../src/operator/metrics.ts';
@@ -27,6 +28,7 @@ async function setUp(answers: Answer[], { mayCall, flags = {} }: SetUpOptions = 
     budget: new ApiBudget(2),
     metrics,
     tracing: undefined,
+    clock: new ApiClock(),
     ...(mayCall && { mayCall }),
     onUnauthenticated: () => refusals++,
   });

@@ -188,9 +188,8 @@ export class Controller {
       return;
     }
     this.#settled.set(object);
-    // By the clock of this process. The resync also plans what is due sooner by the clock of the API.
     const planned = plannedWork(object);
-    if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - Date.now()));
+    if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - this.#kind.now().getTime()));
   }
 
   /** DNSEndpoints may be edited or deleted, and ExternalDNS may be installed after the operator. */

@@ -8,7 +8,7 @@ import { type Tracing, traced } from '../../tracing/tracing.ts';
 import { FailureLog } from '../kube/failure-log.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { ObjectStore } from '../kube/object-store.ts';
-import { dated, type External, type Remote } from '../managed/declaration/external.ts';
+import type { External, Remote } from '../managed/declaration/external.ts';
 import type { ManagedSpec } from '../managed/declaration/spec.ts';
 import { readStatus, wasInSync } from '../managed/identity/recorded-status.ts';
 import { earliest } from '../managed/identity/schedule.ts';
@@ -23,7 +23,7 @@ const RETRY_MS = 15_000;
 /** The part of a kind that a resync needs. */
 export interface ResyncKind
   extends ComparableKind,
-    Pick<ConnectedKind, 'name' | 'comparableSpec' | 'looksHeld' | 'refreshAt' | 'renewsAt'> {
+    Pick<ConnectedKind, 'name' | 'comparableSpec' | 'looksHeld' | 'now' | 'refreshAt' | 'renewsAt'> {
   external: Pick<External<ManagedSpec, Remote>, 'all' | 'changes'>;
 }
 
@@ -104,11 +104,11 @@ export class Resync {
     this.#hasCompared = true;
   }
 
-  /** Plans anew: the reconcile that planned it may have run in another process, and only the API knows its own clock. */
+  /** Plans anew: the reconcile that planned it may have run in another process. */
   #plan(object: KubeObject, spec: ManagedSpec | undefined, remote: Remote | undefined): void {
     if (!remote) return;
     const { kind, queue } = this.#options;
-    const now = new Date();
+    const now = kind.now();
     const isInSync = spec !== undefined && wasInSync(readStatus(object), object);
     const renewsAt = isInSync ? kind.renewsAt(object, spec, remote, now) : undefined;
     const at = earliest(renewsAt, kind.refreshAt(remote, now));
@@ -119,8 +119,8 @@ export class Resync {
     const remotes = new Map<string, Remote>();
     for await (const remote of this.#options.kind.external.all(ids)) {
       if (this.#isStopping) break;
-      // Most resources of an API may have no object here. Expiry and due times are by the clock of the API.
-      if (ids.has(remote.id)) remotes.set(remote.id, dated(remote));
+      // Most resources of an API may have no object here.
+      if (ids.has(remote.id)) remotes.set(remote.id, remote);
     }
     return remotes;
   }

@@ -1,6 +1,6 @@
 /** The manifests of everything that an API holds. */
 import { z } from 'zod';
-import { ApiError, type Client, sentAt } from '../../client/client.ts';
+import { ApiError, type Client } from '../../client/client.ts';
 import { ANNOTATION, API_VERSION } from '../contract/names.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import { familyFields, isDeclarable } from '../kinds/family-fields.ts';
@@ -54,8 +54,7 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
   const refused: { kind: string; reason: string }[] = [];
   const caller = await client.whoami();
   const { api_key: ownKey } = caller;
-  // The client exposes no Date header for lists.
-  const now = sentAt(caller) ?? new Date();
+  const now = client.now();
   const read = async (kind: AnyPlainKind): Promise<Found> => {
     const all: Remote[] = await Array.fromAsync(kind.external(client).all());
     return { kind, resources: all.sort(byAge) };

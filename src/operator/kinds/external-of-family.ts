@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
-import { type Client, etagOf, isReplay, sentAt } from '../../client/client.ts';
+import { type Client, etagOf, isReplay } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import { isShown } from '../../resources/definition/resource.ts';
@@ -79,7 +79,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
 
 /** With the headers of the response. */
 function tagged<R extends Remote>(answered: R): R {
-  return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered), answeredAt: sentAt(answered) };
+  return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered) };
 }
 
 function scopeOf(

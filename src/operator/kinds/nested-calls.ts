@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { CallOptions } from '../../client/call-options.ts';
-import { etagOf, isReplay, remember, sentAt } from '../../client/entity-tags.ts';
+import { etagOf, isReplay, remember } from '../../client/entity-tags.ts';
 import { isNotFound } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import type { Parent } from '../../resources/definition/resource.ts';
@@ -23,10 +23,7 @@ export function nestedCalls<R extends Remote>(
     return { calls: within(parent), parent, own };
   };
   const named = (parent: string, answered: R): R =>
-    remember(
-      { ...answered, id: `${parent}/${answered.id}` },
-      { etag: etagOf(answered), replayed: isReplay(answered), date: sentAt(answered) },
-    );
+    remember({ ...answered, id: `${parent}/${answered.id}` }, { etag: etagOf(answered), replayed: isReplay(answered) });
   const isId = (id: string) => {
     const parts = partsOfId(id);
     return whole.of.id.safeParse(parts.parent).success && own.safeParse(parts.own).success;

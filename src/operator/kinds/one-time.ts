@@ -49,7 +49,7 @@ export function oneTime(handout: Handout, stays?: string) {
     delivery: {
       handout,
       renewal: (object: KubeObject, spec: RotatedSpec, remote: Issued, now: Date) =>
-        decideRotation(object, spec, { what, at: remote.created_at, seenAt: remote.answeredAt }, now),
+        decideRotation(object, spec, { what, at: remote.created_at }, now),
     },
   };
 }

@@ -115,7 +115,7 @@ export const sshHostCertificateKind = plainKind(sshHostCertificate, {
   delivery: {
     handout: certificate,
     renewal: (object, spec: CertificateSpec, remote: Certificate, now) => {
-      const term = { at: renewalOf(spec, remote), until: remote.valid_until, seenAt: remote.answeredAt };
+      const term = { at: renewalOf(spec, remote), until: remote.valid_until };
       return decideReissue(object, certificate.what, term, now);
     },
   },

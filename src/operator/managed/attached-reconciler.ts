@@ -47,7 +47,7 @@ export class AttachedReconciler {
     const remote = await existingOwner(managed, ownerId);
     const current = await ensureUpToDate(managed, spec, { remote, isHeld: true });
     // The old owner loses the modules only after the new one has them.
-    const retirement = await retireSuperseded(managed, new Date());
+    const retirement = await retireSuperseded(managed, managed.kind.now());
     await writeStatus(managed, spec, current);
     return managed.outcome(retirement);
   }

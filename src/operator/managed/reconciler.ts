@@ -44,7 +44,7 @@ export class ManagedReconciler {
     await ensureIdentity(managed);
     await ensureFinalizer(managed);
     // Before the spec is read, since even an invalid spec must not delay this.
-    await retireSuperseded(managed, new Date());
+    await retireSuperseded(managed, managed.kind.now());
     const spec = await managed.readSpec();
     if (spec.managementPolicy === 'Observe') return observeOnly(managed, spec);
     requireHandOutGrant(managed.kind.declared, spec, managed.mayHandOutUserRights);
@@ -57,9 +57,9 @@ export class ManagedReconciler {
     const remote = (await findRemote(managed, spec)) ?? (await createRemote(managed, spec));
     const current = await ensureUpToDate(managed, spec, remote);
     // Again, for resources that this reconcile has superseded.
-    const retirement = await retireSuperseded(managed, new Date(), current.remote);
+    const retirement = await retireSuperseded(managed, managed.kind.now(), current.remote);
     await writeStatus(managed, spec, { ...current, ready: withNote(current.ready, managed.remark) });
-    const refresh = managed.kind.refreshAt(current.remote, new Date());
+    const refresh = managed.kind.refreshAt(current.remote, managed.kind.now());
     return managed.outcome([current.renewAt, retirement, refresh, managed.retryAt].reduce(earliest));
   }
 

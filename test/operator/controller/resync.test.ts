@@ -28,6 +28,7 @@ function setUp(listed: () => AsyncIterable<Remote> | Iterable<Remote>, everyMs =
     comparableSpec: readPolicies,
     isAttached: false,
     declared: { describe: () => ({}) },
+    now: () => new Date(),
     expired: () => undefined,
     looksHeld: ({ metadata }) => !metadata.labels?.lost,
     refreshAt: ({ uri }) => (uri.endsWith('/ends') ? new Date() : undefined),

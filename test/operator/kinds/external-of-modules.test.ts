@@ -20,8 +20,7 @@ function edgeWith(modules: Settings, { isThere = true, refused = new Map<string,
   const settings = new Map(Object.entries(modules));
   const [sent, gone]: [string[], Set<string>] = [[], new Set()];
   let revision = 1;
-  const tagged = <T extends object>(value: T) =>
-    remember(value, { etag: `"${revision}"`, replayed: false, date: undefined });
+  const tagged = <T extends object>(value: T) => remember(value, { etag: `"${revision}"`, replayed: false });
   const edge = (): Remote => tagged({ id: ID, uri: 'https://api.example.com/edges/1', modules: [...settings.keys()] });
   const there = async () => {
     if (!isThere) throw error('NOT_FOUND', 404);

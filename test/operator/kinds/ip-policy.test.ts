@@ -34,8 +34,7 @@ interface Told {
 function policyWith(rules: Rule[], { replayed = false, changes = false, missing }: Told = {}) {
   let [revision, current, description] = [1, rules, null as string | null];
   const sent: unknown[] = [];
-  const tagged = <T extends object>(value: T, at = revision) =>
-    remember(value, { etag: `"${at}"`, replayed, date: undefined });
+  const tagged = <T extends object>(value: T, at = revision) => remember(value, { etag: `"${at}"`, replayed });
   const policy = (id = ID) => ({ id, uri: 'https://api.example.com/ip_policies/1', description, metadata: null });
   const notFound = () => new ApiError({ error_code: 'NOT_FOUND', status_code: 404, msg: 'gone', details: {} });
   const client = {

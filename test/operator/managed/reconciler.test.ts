@@ -8,11 +8,12 @@ import { object } from '../objects.ts';
 import { managing } from './managed-under-test.ts';
 import { Things, thingKind } from './things.ts';
 
-async function reconciling(given: KubeObject, things: Things, { mayAdopt = true } = {}) {
+async function reconciling(given: KubeObject, things: Things, { mayAdopt = true, now = () => new Date() } = {}) {
   const { access, managed, stored } = await managing(given, {
     kind: thingKind(things),
     access: { mayAdopt: () => mayAdopt },
   });
+  Object.assign(access.kind, { now });
   const reconciler = new ManagedReconciler(access);
   return {
     reconcile: () => reconciler.reconcile(managed.object),
@@ -20,16 +21,20 @@ async function reconciling(given: KubeObject, things: Things, { mayAdopt = true 
   };
 }
 
-test('a superseded resource is deleted when it is due, even if the spec is invalid', async () => {
+test.each([
+  ['is deleted when it is due, even if the spec is invalid', '10:00', ['thg_1']],
+  ['stays until then by the clock of the API, even if the own clock is ahead', '09:59', ['thg_1', 'thg_2']],
+])('a superseded resource %s', async (_, time, left) => {
   const retiring = [{ id: 'thg_2', generation: 1, after: '2026-11-21T10:00:00.000Z' }];
   const of = object(
     { spec: { size: 'large' }, status: { id: 'thg_1', createGeneration: 2, retiring } },
     { externalId: 'thg_1', createGeneration: '2', retiring: JSON.stringify(retiring) },
   );
   const things = new Things('thg_1', 'thg_2');
-  const { reconcile } = await reconciling(of, things);
+  const now = () => new Date(`2026-11-21T${time}:00Z`);
+  const { reconcile } = await reconciling(of, things, { now });
   await expect(reconcile()).rejects.toThrow(Blocked);
-  expect(things.ids).toEqual(['thg_1']);
+  expect(things.ids).toEqual(left);
 });
 
 test.each([

@@ -1,6 +1,5 @@
 /** What a kind implements: the verbs on the management API behind the one reconcile loop. */
 import type { CreateOptions } from '../../../client/call-options.ts';
-import { sentAt } from '../../../client/entity-tags.ts';
 import { REASON, type Reason } from '../../contract/reasons.ts';
 import type { Finding as AnyFinding } from '../../kube/conditions.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
@@ -12,17 +11,10 @@ export type Finding = AnyFinding<Reason>;
 export interface Remote {
   id: string;
   uri: string;
-  /** When the API said so, by its own clock. */
-  answeredAt?: Date | undefined;
   /** The revision that was observed: an update is refused if the resource has changed since. */
   etag?: string | undefined;
   /** Whether this is a replayed response to an earlier create, which may be out of date. */
   isReplay?: boolean;
-}
-
-/** Adds the time of the response, which the items of a list lack. */
-export function dated(remote: Remote): Remote {
-  return { ...remote, answeredAt: remote.answeredAt ?? sentAt(remote) };
 }
 
 /** False only if the resource certainly does not exist. */

@@ -19,7 +19,12 @@ export const retiringEntry = z.object({
     .meta({ description: 'Create generation under which the resource was created. 0 if it was adopted.' }),
   after: z.string().meta({ description: 'When the resource may be deleted.' }),
 });
-export type Retiring = z.output<typeof retiringEntry>;
+
+const recordedEntry = retiringEntry.extend({
+  /** Until the successor is recorded: how long the resource stays from then on. It is not due before. */
+  overlapMs: z.int().optional(),
+});
+export type Retiring = z.output<typeof recordedEntry>;
 
 export interface Identity {
   externalId: string | undefined;
@@ -89,11 +94,16 @@ export function identityInStatus({ externalId, generation, retiring }: Identity,
   return { createGeneration: shownId === externalId ? generation : undefined, retiring: listed };
 }
 
+/** A resource that is replaced, and how long it stays once its successor is recorded. */
+interface Replaced {
+  id: string;
+  now: Date;
+  overlapMs: number;
+}
+
 /** The identity under which the next remote resource is created; `retire` is the one that it replaces. */
-export function nextGeneration(identity: Identity, retire?: { id: string; after: Date }): Identity {
-  const replaced = retire
-    ? [{ id: retire.id, generation: identity.generation, after: retire.after.toISOString() }]
-    : [];
+export function nextGeneration(identity: Identity, retire?: Replaced): Identity {
+  const replaced = retire ? [retiringFrom(identity, retire)] : [];
   const others = identity.retiring.filter((entry) => entry.id !== retire?.id);
   const next = identity.generation + 1;
   return {
@@ -104,6 +114,22 @@ export function nextGeneration(identity: Identity, retire?: { id: string; after:
     retiring: [...others, ...replaced],
   };
 }
+
+function retiringFrom({ generation }: Identity, { id, now, overlapMs }: Replaced): Retiring {
+  const entry = { id, generation, after: later(now, overlapMs) };
+  return overlapMs > 0 ? { ...entry, overlapMs } : entry;
+}
+
+/** Once the successor is recorded, its token is in the Secret: the overlap of what it replaces begins. */
+export function startOverlaps(identity: Identity, now: Date): Identity {
+  if (identity.externalId === undefined) return identity;
+  const retiring = identity.retiring.map(({ overlapMs, ...entry }) =>
+    overlapMs === undefined ? entry : { ...entry, after: later(now, overlapMs) },
+  );
+  return { ...identity, retiring };
+}
+
+const later = (now: Date, ms: number) => new Date(now.getTime() + ms).toISOString();
 
 /** Everything that belongs to the object, in the order of deletion. */
 export function everythingOf({ externalId, generation, retiring }: Identity): Retiring[] {
@@ -120,7 +146,7 @@ export const renumbered = (identity: Identity, generation: number): Identity => 
 
 /** Splits the retiring list into resources that are due and those that are not. */
 export function dueForRetirement(identity: Identity, now: Date) {
-  const isDue = (entry: Retiring) => Date.parse(entry.after) <= now.getTime();
+  const isDue = ({ after, overlapMs }: Retiring) => overlapMs === undefined && Date.parse(after) <= now.getTime();
   return { due: identity.retiring.filter(isDue), later: identity.retiring.filter((entry) => !isDue(entry)) };
 }
 
@@ -146,7 +172,7 @@ function readRetiring(value: string | undefined): Retiring[] {
   try {
     // The list may have been edited. Drop invalid entries instead of failing the reconcile.
     const entries = z.array(z.unknown()).parse(JSON.parse(value));
-    return entries.flatMap((entry) => retiringEntry.safeParse(entry).data ?? []).filter(isDated);
+    return entries.flatMap((entry) => recordedEntry.safeParse(entry).data ?? []).filter(isDated);
   } catch {
     return [];
   }

@@ -18,6 +18,8 @@ import { SecretDelivery } from '../secrets/secret-delivery.ts';
 
 export class ConnectedKind {
   readonly declared: AnyKind;
+  /** The time by the clock of the API, which all due times are compared with. */
+  readonly now: () => Date;
   /** The `kind` of its manifests. */
   readonly name: string;
   readonly type: ResourceType;
@@ -31,6 +33,7 @@ export class ConnectedKind {
 
   constructor(declared: AnyKind, client: Client, secrets: SecretAccess, inputs: Inputs) {
     this.declared = declared;
+    this.now = client.now;
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
@@ -102,9 +105,8 @@ export class ConnectedKind {
 
   /** When to look again without an event: when the resource ends, or when the service may have changed it. */
   refreshAt(remote: Remote, now: Date): Date | undefined {
-    const endsIn = this.#msToEnd(remote, now) ?? 0;
-    const end = endsIn > 0 ? new Date(now.getTime() + endsIn) : undefined;
-    return earliest(this.declared.refreshAt?.(remote, now), end);
+    const end = this.#endOf(remote);
+    return earliest(this.declared.refreshAt?.(remote, now), end && end > now ? end : undefined);
   }
 
   /** When the handed-out value is to be replaced, for an object in sync. */
@@ -117,16 +119,16 @@ export class ConnectedKind {
   /** What Ready says of an expired resource; undefined if it has not expired. */
   expired(remote: Remote, now: Date): Finding | undefined {
     const { end } = this.declared;
-    const endsIn = this.#msToEnd(remote, now);
-    if (!end || endsIn === undefined || endsIn > 0) return undefined;
+    const endsAt = this.#endOf(remote);
+    if (!end || !endsAt || endsAt > now) return undefined;
     const message = `${remote.id} expired at ${end.of(remote)}: ${end.remedy}`;
     return { status: 'False', reason: REASON.expired, message };
   }
 
-  /** By the clock of the API, if it is known; undefined if the resource does not expire. */
-  #msToEnd(remote: Remote, now: Date): number | undefined {
-    const at = this.declared.end?.of(remote) ?? undefined;
-    return at === undefined ? undefined : Date.parse(at) - (remote.answeredAt ?? now).getTime();
+  /** Undefined if the resource does not expire. */
+  #endOf(remote: Remote): Date | undefined {
+    const at = this.declared.end?.of(remote);
+    return at == null ? undefined : new Date(at);
   }
 
   /** Whether the token, if the kind has one, is in its Secret according to the caches; never asks the API server. */

@@ -19,7 +19,7 @@ import type { ConnectedKind } from './connected-kind.ts';
 import { observedSynced } from './findings.ts';
 
 /** The part of a kind that a comparison needs. */
-export interface ComparableKind extends Pick<ConnectedKind, 'isAttached' | 'expired' | 'referencesOf'> {
+export interface ComparableKind extends Pick<ConnectedKind, 'isAttached' | 'expired' | 'now' | 'referencesOf'> {
   declared: Pick<AnyKind, 'describe' | 'owner'>;
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
@@ -117,6 +117,6 @@ function describesOtherwise(kind: ComparableKind, spec: ManagedSpec, object: Kub
 /** Whether the resource has expired, or its end was put off, since the status was written. */
 function endsOtherwise(kind: ComparableKind, object: KubeObject, remote: Remote): boolean {
   const ready = findCondition(readStatus(object).conditions ?? [], CONDITION.ready);
-  const isOver = kind.expired(remote, new Date()) !== undefined;
+  const isOver = kind.expired(remote, kind.now()) !== undefined;
   return isOver ? ready?.status === 'True' : ready?.reason === REASON.expired;
 }

@@ -9,7 +9,7 @@ import { annotation, type KubeObject } from '../../kube/kube-object.ts';
 import type { WatchCache } from '../../kube/watch-cache.ts';
 import { type Finding, type Remote, type Renewal, StaleObject } from '../declaration/external.ts';
 import { type ManagedSpec, readSpec } from '../declaration/spec.ts';
-import { type Identity, identityAnnotations } from '../identity/identity.ts';
+import { type Identity, identityAnnotations, startOverlaps } from '../identity/identity.ts';
 import { hasFinalizer, readStatus, type UsedInputs } from '../identity/recorded-status.ts';
 import { earliest } from '../identity/schedule.ts';
 import type { Claims } from '../knowledge/claims.ts';
@@ -103,14 +103,15 @@ export class ManagedObject {
   }
 
   /**
-   * Writes finalizer and identity in one patch.
+   * Writes finalizer and identity in one patch. The identity that records a successor starts the overlap of what it replaces.
    * @throws KubeError (conflict) when the object has changed since it was read
    */
   async persist(identity: Identity, more: Record<string, string | null> = {}): Promise<void> {
     const finalizers = hasFinalizer(this.object)
       ? {}
       : { finalizers: [...(this.object.metadata.finalizers ?? []), FINALIZER] };
-    await this.#patchMetadata({ ...finalizers, annotations: { ...identityAnnotations(identity), ...more } });
+    const recorded = startOverlaps(identity, this.kind.now());
+    await this.#patchMetadata({ ...finalizers, annotations: { ...identityAnnotations(recorded), ...more } });
   }
 
   /** Lets Kubernetes delete the object. */
@@ -182,7 +183,7 @@ export class ManagedObject {
   }
 
   retryRefused(): void {
-    this.retry(new Date(Date.now() + REFUSED_RETRY_MS));
+    this.retry(new Date(this.kind.now().getTime() + REFUSED_RETRY_MS));
   }
 
   /** Has the object reconciled again by then, although the reconcile does not fail. */
@@ -197,7 +198,7 @@ export class ManagedObject {
 
   outcome(due?: Date): Outcome {
     if (!due) return { object: this.object };
-    return { object: this.object, requeueAfterMs: Math.max(0, due.getTime() - Date.now()) };
+    return { object: this.object, requeueAfterMs: Math.max(0, due.getTime() - this.kind.now().getTime()) };
   }
 
   async #patchMetadata(metadata: Record<string, unknown>): Promise<void> {

@@ -23,13 +23,13 @@ export function reissueTime({ from, until }: Term, renewBefore: string | undefin
 
 /**
  * Whether it must be replaced now, by request or since it ends soon, and otherwise when.
- * @param term.at when it is due, by the clock of the API; undefined if never
- * @param term.seenAt when it was seen, by the same clock; undefined if the API did not say
+ * @param term.at when it is due; undefined if never
+ * @param now by the clock of the API
  */
 export function decideReissue(
   object: KubeObject,
   what: string,
-  { at, until, seenAt }: { at: Date | undefined; until: string; seenAt: Date | undefined },
+  { at, until }: { at: Date | undefined; until: string },
   now: Date,
 ): { due?: Renewal; at?: Date } {
   const request = rotationRequest(object);
@@ -38,8 +38,7 @@ export function decideReissue(
     return { due: { cause: 'requested', overlapMs: 0, message } };
   }
   if (!at) return {};
-  const leftMs = at.getTime() - (seenAt ?? now).getTime();
-  if (leftMs > 0) return { at: new Date(now.getTime() + leftMs) };
+  if (at > now) return { at };
   const message = `The ${what} ends at ${until}; issuing another`;
   return { due: { cause: 'expiring', overlapMs: 0, message } };
 }

@@ -24,19 +24,16 @@ export function overlapOf({ rotation }: RotationSpec): number {
   return Math.min(DEFAULT_OVERLAP_MS, parseDuration(rotation.interval) / 2);
 }
 
-/** Both times by the clock of the API. */
 export interface Issued {
   /** As in `token`. */
   what: string;
   /** RFC 3339. */
   at: string;
-  /** When it was seen; undefined if the API did not say. */
-  seenAt: Date | undefined;
 }
 
 /**
- * Whether the token must be replaced now, by request or by age, and otherwise when. Its age has one clock only: to an
- * operator whose clock is ahead, every new token would be old already.
+ * Whether the token must be replaced now, by request or by age, and otherwise when.
+ * @param now by the clock of the API: to an operator whose clock is ahead, every new token would be old already
  */
 export function decideRotation(
   object: KubeObject,
@@ -52,8 +49,7 @@ export function decideRotation(
   }
   const due = rotationTime(spec, issued.at);
   if (!due) return {};
-  const leftMs = due.getTime() - (issued.seenAt ?? now).getTime();
-  if (leftMs > 0) return { at: new Date(now.getTime() + leftMs) };
+  if (due > now) return { at: due };
   const message = `The ${what} is older than ${spec.rotation?.interval}; it keeps working for another ${overlapMs / 1000} s`;
   return { due: { cause: 'interval', overlapMs, message } };
 }

@@ -33,7 +33,7 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   const scope = await external.closeScope(managed.object.metadata.uid);
   // Again: another object of the same manifest may have come meanwhile.
   await requireNoRival(managed);
-  await managed.persist(adoptedIdentity(id, scope, new Date()), rotationHandled(managed.object));
+  await managed.persist(adoptedIdentity(id, scope, managed.kind.now()), rotationHandled(managed.object));
   managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);
 }
 

@@ -14,7 +14,7 @@ export async function ensureAttachedTo(managed: ManagedObject, ownerId: string):
   if (recorded.externalId === ownerId && !isListed(recorded, ownerId) && hasFinalizer(object)) return;
   // A stale cache could hold an owner that has been superseded since.
   await managed.mustBeNewest();
-  const superseded = supersededBy(ownerId, recorded, new Date());
+  const superseded = supersededBy(ownerId, recorded, managed.kind.now());
   const retiring = superseded.filter(({ id }) => mayRetire(managed, id, NOTHING_CREATED));
   await managed.persist({ externalId: ownerId, generation: 0, createKey: undefined, retiring });
 }

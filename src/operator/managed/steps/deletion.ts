@@ -60,7 +60,8 @@ export async function retireSuperseded(
   if (deleted.length + left.length > 0) await managed.persist({ ...identity, retiring: [...kept, ...later] });
   const reason = managed.kind.delivery?.handout.isOneTime ? EVENT_REASON.retired : EVENT_REASON.supersededDeleted;
   if (deleted.length > 0) managed.recordEvent('Normal', reason, `Deleted ${namesOf(managed, deleted)}`);
-  return [...retries, ...later.map(({ after }) => new Date(after))].reduce<Date | undefined>(earliest, undefined);
+  const dated = later.filter(({ overlapMs }) => overlapMs === undefined);
+  return [...retries, ...dated.map(({ after }) => new Date(after))].reduce<Date | undefined>(earliest, undefined);
 }
 
 /**

@@ -28,8 +28,9 @@ export function idToObserve(object: KubeObject): string {
 
 /** @throws Blocked when no id is given, or the resource does not exist */
 export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Promise<Outcome> {
-  const { external } = managed.kind;
-  const nextRetirement = await retireSuperseded(managed, new Date());
+  const { kind } = managed;
+  const { external } = kind;
+  const nextRetirement = await retireSuperseded(managed, kind.now());
   const id = idToObserve(managed.object);
   const { generation } = readIdentity(managed.object);
   const isOwn = !mayAdopt(managed.object);
@@ -43,11 +44,11 @@ export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Pr
     throw new Blocked(REASON.externalNotFound, `${id} does not exist: ${remedy}`);
   }
   const synced = observedSynced(external.changes(spec, remote));
-  const now = new Date();
+  const now = kind.now();
   await writeStatus(managed, spec, {
     remote,
-    ready: managed.kind.expired(remote, now) ?? observedReady(remote),
+    ready: kind.expired(remote, now) ?? observedReady(remote),
     synced,
   });
-  return managed.outcome(earliest(nextRetirement, managed.kind.refreshAt(remote, now)));
+  return managed.outcome(earliest(nextRetirement, kind.refreshAt(remote, now)));
 }

@@ -61,6 +61,6 @@ export async function closeCreates(managed: ManagedObject): Promise<Identity> {
   const hasOthers = scope.resources.some(({ id }) => id !== recorded.externalId);
   // Read the Secrets after closing the creates, since one of them may just have stored its token.
   const stored = hasOthers ? ((await kind.delivery?.stored(object)) ?? []) : [];
-  const identity = recoveredIdentity(recorded, shown, scope, stored, new Date());
+  const identity = recoveredIdentity(recorded, shown, scope, stored, kind.now());
   return { ...identity, retiring: identity.retiring.filter(({ id }) => mayRetire(managed, id, scope)) };
 }

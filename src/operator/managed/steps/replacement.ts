@@ -27,7 +27,7 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   if (!remote) return recreate(managed, externalId);
   const changed = changedForGood(managed, spec, remote);
   if (changed) return (await findRolledBack(managed, spec)) ?? supersede(managed, spec, remote, changed);
-  const renewal = delivery?.renewal(managed.object, spec, remote, new Date());
+  const renewal = delivery?.renewal(managed.object, spec, remote, managed.kind.now());
   if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
   const held = delivery ? await delivery.deliver(managed, spec, remote) : 'held';
   // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
@@ -42,13 +42,13 @@ async function reissue(
   delivery: Delivery<ManagedSpec, Remote>,
 ): Promise<FoundRemote | undefined> {
   const { uid } = managed.object.metadata;
-  const pauseUntil = managed.reissueBackoff.pauseUntil(uid, new Date());
+  const pauseUntil = managed.reissueBackoff.pauseUntil(uid, managed.kind.now());
   if (pauseUntil) {
     managed.retry(pauseUntil);
     return { remote, isHeld: false };
   }
   await supersede(managed, spec, remote, lost(delivery));
-  managed.reissueBackoff.reissued(uid, new Date());
+  managed.reissueBackoff.reissued(uid, managed.kind.now());
   return undefined;
 }
 
@@ -76,7 +76,7 @@ export async function rollBack(managed: ManagedObject, spec: ManagedSpec): Promi
 
 function fits({ kind, object }: ManagedObject, spec: ManagedSpec, remote: Remote): boolean {
   if (kind.external.immutableChanges(spec, remote).length > 0) return false;
-  return kind.delivery?.renewal(object, spec, remote, new Date()).due === undefined;
+  return kind.delivery?.renewal(object, spec, remote, kind.now()).due === undefined;
 }
 
 async function makeCurrent(managed: ManagedObject, id: string, successor: string | undefined): Promise<boolean> {
@@ -86,7 +86,7 @@ async function makeCurrent(managed: ManagedObject, id: string, successor: string
   if (!knows(identity, id)) return false;
   const entries = everythingOf(identity);
   const isAdopted = entries.some((entry) => entry.id === id && entry.generation === 0);
-  const now = new Date().toISOString();
+  const now = managed.kind.now().toISOString();
   const others = entries.filter((entry) => entry.id !== id);
   await managed.persist({
     externalId: id,
@@ -105,13 +105,13 @@ async function makeCurrent(managed: ManagedObject, id: string, successor: string
  * deleted once it has a successor.
  */
 async function recreate(managed: ManagedObject, id: string): Promise<undefined> {
-  const next = nextGeneration(readIdentity(managed.object), { id, after: new Date() });
+  const next = nextGeneration(readIdentity(managed.object), { id, now: managed.kind.now(), overlapMs: 0 });
   await managed.persist(next, asRotated(managed));
   managed.reissued = 'gone';
   managed.recordEvent('Warning', EVENT_REASON.recreated, `${id} no longer exists; creating a new one`);
 }
 
-/** Makes the next create replace the resource, and records when the current one is to be deleted. */
+/** Makes the next create replace the resource, and records how long the current one is to stay. */
 export async function supersede(
   managed: ManagedObject,
   spec: ManagedSpec,
@@ -119,8 +119,8 @@ export async function supersede(
   renewal: Renewal,
 ): Promise<undefined> {
   await requireDeliverable(managed, spec);
-  const after = new Date(Date.now() + renewal.overlapMs);
-  const next = nextGeneration(readIdentity(managed.object), { id: remote.id, after });
+  const retire = { id: remote.id, now: managed.kind.now(), overlapMs: renewal.overlapMs };
+  const next = nextGeneration(readIdentity(managed.object), retire);
   await managed.persist(next, asRotated(managed));
   const isOneTime = managed.kind.delivery?.handout.isOneTime;
   if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);

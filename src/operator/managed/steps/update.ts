@@ -23,15 +23,16 @@ export async function ensureUpToDate(
   spec: ManagedSpec,
   { remote, isHeld }: FoundRemote,
 ): Promise<CurrentState> {
-  const { external, delivery } = managed.kind;
+  const { kind } = managed;
+  const { external, delivery } = kind;
   const isUnavailable = delivery !== undefined && !isHeld;
   const unavailable = readIdentity(managed.object).generation > 0 ? tokenLostAgain : tokenUnavailable;
   const { spec: allowed, waiting } = await guarded(managed, spec, remote);
   const readyOf = (newest: Remote) =>
     waiting ??
-    managed.kind.expired(newest, new Date()) ??
+    kind.expired(newest, kind.now()) ??
     (isUnavailable ? unavailable(newest.id, delivery.handout) : available(newest));
-  const renewAt = delivery?.renewal(managed.object, spec, remote, new Date()).at;
+  const renewAt = delivery?.renewal(managed.object, spec, remote, kind.now()).at;
   const changes = external.changes(allowed, remote);
   if (changes.length === 0) {
     return { remote, ready: readyOf(remote), synced: waiting ?? unchanged(managed.object), renewAt };

@@ -11,13 +11,14 @@ import {
   knows,
   nextGeneration,
   readIdentity,
+  startOverlaps,
 } from '../../../../src/operator/managed/identity/identity.ts';
 import { object } from '../../objects.ts';
 
 const entry = (id: string, generation: number, after = '2026-11-21T10:00:00.000Z') => ({ id, generation, after });
 const KEY = expect.stringMatching(/^[0-9a-f-]{36}$/);
 const NOTHING = { externalId: undefined, generation: 0, createKey: undefined, retiring: [] };
-const AFTER = new Date('2026-11-21T12:00:00Z');
+const NOW = new Date('2026-11-21T12:00:00Z');
 
 test.each([
   ['none', {}, {}],
@@ -63,7 +64,7 @@ test('the annotations of missing parts are removed', () => {
 });
 
 describe('the next generation', () => {
-  const retire = (id: string, generation: number) => entry(id, generation, AFTER.toISOString());
+  const retire = (id: string, generation: number) => entry(id, generation, NOW.toISOString());
   const [a1, b2] = [entry('a', 1), entry('b', 2)];
   test.each([
     ['is 1 for a new object', {}, undefined, 1, []],
@@ -72,7 +73,10 @@ describe('the next generation', () => {
     ['retires an adopted resource', { externalId: 'a' }, 'a', 1, [retire('a', 0)]],
     ['lists each resource once', { externalId: 'b', generation: 2, retiring: [a1, b2] }, 'b', 3, [a1, retire('b', 2)]],
   ])('%s', (_, identity, id, generation, retiring) => {
-    const next = nextGeneration({ ...NOTHING, createKey: 'k', ...identity }, id ? { id, after: AFTER } : undefined);
+    const next = nextGeneration(
+      { ...NOTHING, createKey: 'k', ...identity },
+      id ? { id, now: NOW, overlapMs: 0 } : undefined,
+    );
     expect(next).toEqual({ externalId: undefined, createKey: KEY, generation, retiring });
   });
 
@@ -100,6 +104,21 @@ test('a retired resource is due from its time onwards', () => {
   const retiring = [entry('a', 1, '2026-11-21T10:00:00Z'), entry('b', 2, '2026-11-21T10:00:01Z')];
   const split = dueForRetirement({ ...NOTHING, retiring }, new Date('2026-11-21T10:00:00Z'));
   expect(split).toEqual({ due: [retiring[0]], later: [retiring[1]] });
+});
+
+test('the overlap of a replaced resource begins when its successor is recorded', () => {
+  const [minute, hour] = [60_000, 3_600_000];
+  const replacing = nextGeneration({ ...NOTHING, externalId: 'a' }, { id: 'a', now: NOW, overlapMs: minute });
+  const later = new Date(NOW.getTime() + hour);
+  expect(startOverlaps(replacing, later)).toEqual(replacing);
+  expect(dueForRetirement(replacing, later)).toEqual({ due: [], later: replacing.retiring });
+  const written = object({ metadata: { annotations: identityAnnotations(replacing) as Record<string, string> } });
+  expect(readIdentity(written)).toEqual(replacing);
+  const { retiring } = startOverlaps(
+    { ...replacing, externalId: 'b', retiring: [...replacing.retiring, entry('x', 0)] },
+    later,
+  );
+  expect(retiring).toEqual([entry('a', 0, new Date(later.getTime() + minute).toISOString()), entry('x', 0)]);
 });
 
 test('an identity is begun with a generation or a resource', () => {

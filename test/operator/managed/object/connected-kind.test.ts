@@ -1,9 +1,9 @@
 /** What a kind knows about its objects without a request. */
-import { describe, expect, test } from 'vitest';
-import { remember } from '../../../../src/client/entity-tags.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createClient } from '../../../../src/client/client.ts';
 import { owned } from '../../../../src/operator/kinds/owner.ts';
 import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
-import { dated, mayExist } from '../../../../src/operator/managed/declaration/external.ts';
+import { mayExist } from '../../../../src/operator/managed/declaration/external.ts';
 import type { AnyKind } from '../../../../src/operator/managed/declaration/kind.ts';
 import { NO_TERMS } from '../../../../src/operator/managed/declaration/spec-terms.ts';
 import { ConnectedKind } from '../../../../src/operator/managed/object/connected-kind.ts';
@@ -15,9 +15,12 @@ const END = '2026-12-01T00:00:00.000Z';
 const remote = { id: 'thg_1', uri: 'http://api/thg_1', size: 1, shape: 'round', material: 'wood' };
 const at = (ms: number) => new Date(Date.parse(END) + ms);
 
+const client = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'none' });
+afterAll(() => client.close());
+
 function connected(more: Partial<ThingKind> = {}, declared: Partial<AnyKind> = {}) {
   const kind: AnyKind = { ...thingKind(new Things(), more), ...declared };
-  return new ConnectedKind(kind, undefined as never, undefined as never, noInputs());
+  return new ConnectedKind(kind, client, undefined as never, noInputs());
 }
 const withSpec = (spec?: object): KubeObject => object({ kind: 'Thing', ...(spec && { spec }) });
 
@@ -29,14 +32,10 @@ describe('a resource with an end', () => {
     ['at its end', 0, 'Expired', undefined],
     ['after its end', 1, 'Expired', undefined],
   ])('is observed again at its end, and Expired from then on: %s', (_, ms, reason, again) => {
-    expect(ending.expired(remote, at(ms))?.reason).toBe(reason);
+    const expired = ending.expired(remote, at(ms));
+    expect(expired?.reason).toBe(reason);
+    if (expired) expect(expired.message).toBe(`thg_1 expired at ${END}: make another`);
     expect(ending.refreshAt(remote, at(ms))).toEqual(again);
-  });
-
-  test('expires by the clock of the API, if known', () => {
-    const expired = ending.expired({ ...remote, answeredAt: at(0) }, at(-86_400_000));
-    expect(expired?.message).toBe(`thg_1 expired at ${END}: make another`);
-    expect(ending.expired({ ...remote, answeredAt: at(-5_000) }, at(60_000))).toBeUndefined();
   });
 
   test('is observed earlier if the service may change it', () => {
@@ -114,10 +113,4 @@ test.each<[string, boolean, typeof remote | undefined, 'everything' | { ownerId:
   ['that is not found may exist otherwise', true, undefined, { ownerId: 'usr_1', mayBeAdmin: false }],
 ])('a resource %s', async (_, may, found, sight) => {
   expect(await mayExist({ observe: async () => found, sight: async () => sight }, 'thg_1')).toBe(may);
-});
-
-test('a resource keeps the time of its own response over that of a list', () => {
-  const listed = { etag: undefined, replayed: false, date: at(0) };
-  expect(dated(remember(remote, listed)).answeredAt).toEqual(at(0));
-  expect(dated(remember({ ...remote, answeredAt: at(1) }, listed)).answeredAt).toEqual(at(1));
 });

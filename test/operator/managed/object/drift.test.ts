@@ -14,6 +14,7 @@ const kind: ComparableKind = {
   isAttached: false,
   referencesOf: () => [],
   external: { changes: (_, remote) => (sizeOf(remote) === 1 ? [] : ['size']) },
+  now: () => new Date(),
   // A resource of size 0 has expired.
   expired: (remote) => (sizeOf(remote) === 0 ? OVER : undefined),
   declared: { describe: (_spec, remote) => ({ shape: 'round', size: sizeOf(remote) }) },

@@ -19,25 +19,14 @@ test.each([
 });
 
 describe('a reissue', () => {
-  const decide = (
-    annotations: Parameters<typeof object>[1],
-    at: Date | undefined,
-    { seenAt, now = since(0) }: { seenAt?: Date; now?: Date } = {},
-  ) => decideReissue(object({}, annotations), 'certificate', { at, until: term(9).until, seenAt }, now);
+  const decide = (annotations: Parameters<typeof object>[1], at: Date | undefined, now = since(0)) =>
+    decideReissue(object({}, annotations), 'certificate', { at, until: term(9).until }, now);
 
-  test.each([
-    ['right', 0],
-    ['ahead', DAY],
-    ['behind', -DAY],
-  ])('is due by the clock of the API, even if the clock of the operator is %s', (_, wrong) => {
-    const seen = (ms: number) => decide({}, since(DAY), { seenAt: since(ms), now: since(ms + wrong) });
-    expect(seen(0)).toEqual({ at: since(DAY + wrong) });
-    expect(seen(DAY - 1)).toEqual({ at: since(DAY + wrong) });
-    expect(seen(DAY)).toMatchObject({ due: { cause: 'expiring', overlapMs: 0 } });
-  });
-
-  test('is due by the clock of the operator if the API gives no time', () => {
-    expect(decide({}, since(DAY), { now: since(DAY) }).due?.message).toContain(`ends at ${term(9).until}`);
+  test('is due from its time onwards', () => {
+    expect(decide({}, since(DAY), since(DAY - 1))).toEqual({ at: since(DAY) });
+    const { due } = decide({}, since(DAY), since(DAY));
+    expect(due).toMatchObject({ cause: 'expiring', overlapMs: 0 });
+    expect(due?.message).toContain(`ends at ${term(9).until}`);
   });
 
   test('is due on request, once', () => {

@@ -26,7 +26,7 @@ test.each([
 describe('a rotation', () => {
   const hourly = { rotation: { interval: '1h', overlap: '5m' } };
   const asked = (annotations: Parameters<typeof object>[1], spec: Parameters<typeof decideRotation>[1], now: Date) =>
-    decideRotation(object({}, annotations), spec, { what: 'token', at: ISSUED, seenAt: undefined }, now);
+    decideRotation(object({}, annotations), spec, { what: 'token', at: ISSUED }, now);
 
   const handled = { rotateRequestedAt: 'x', rotateHandledAt: 'x' };
   const [requested, aged] = [
@@ -47,20 +47,6 @@ describe('a rotation', () => {
     expect(decided).toMatchObject(expected);
     expect(Object.keys(decided)).toEqual(Object.keys(expected));
     if (decided.due) expect(decided.due.message).toContain(`for another ${decided.due.overlapMs / 1000} s`);
-  });
-
-  test.each([
-    ['ahead', 24 * HOUR],
-    ['right', 0],
-    ['behind', -24 * HOUR],
-  ])('is due by the clock of the API, even if the clock of the operator is %s', (_, wrong) => {
-    const seen = (age: number) =>
-      decideRotation(object(), hourly, { what: 'token', at: ISSUED, seenAt: later(age) }, later(age + wrong));
-    expect(seen(0)).toEqual({ at: later(wrong + HOUR) });
-    expect(seen(HOUR - 1)).toEqual({ at: later(wrong + HOUR) });
-    expect(seen(HOUR)).toMatchObject({ due: { cause: 'interval' } });
-    // The Date header is cut to the second, so a token may seem to be seen before it was issued.
-    expect(seen(-999)).toEqual({ at: later(wrong + HOUR) });
   });
 });
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
 import { idempotencyOf, readIdentity } from '../../../../src/operator/managed/identity/identity.ts';
 import { createRemote, earlierCreate } from '../../../../src/operator/managed/steps/creation.ts';
+import { retireSuperseded } from '../../../../src/operator/managed/steps/deletion.ts';
 import { object } from '../../objects.ts';
 import { manage } from '../managed-under-test.ts';
 import { apiError, type ThingKind, Things, tokens } from '../things.ts';
@@ -30,6 +31,20 @@ test('a created resource is recorded, and reported in Events', async () => {
   expect(await identity()).toEqual({ externalId: 'thg_new1', generation: 1, createKey: 'k', retiring: [] });
   expect(await events()).toEqual(['Created: Created thg_new1', 'Replaced: It replaces thg_1']);
   expect((await metrics.credentialsIssued.get()).values).toEqual([]);
+});
+
+test('the overlap of the old token begins once the new one is in its Secret, by the clock of the API', async () => {
+  const things = new Things().makeFor('thg_1');
+  const old = { id: 'thg_1', generation: 1, after: '2026-11-21T10:00:00.000Z', overlapMs: 60_000 };
+  const of = object({}, { createGeneration: '2', createKey: 'k', retiring: JSON.stringify([old]) });
+  const { managed, spec, identity } = await manage(of, { things, kind: tokens(['thg_new2']) });
+  const now = new Date('2030-01-01T00:00:00Z');
+  Object.assign(managed.kind, { now: () => now });
+  expect(await retireSuperseded(managed, now)).toBeUndefined();
+  expect(things.ids).toContain('thg_1');
+  await createRemote(managed, spec);
+  const after = '2030-01-01T00:01:00.000Z';
+  expect(await identity()).toMatchObject({ externalId: 'thg_new2', retiring: [{ id: 'thg_1', generation: 1, after }] });
 });
 
 test.each([

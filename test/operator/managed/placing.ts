@@ -65,9 +65,10 @@ export const NAMESPACE = await createNamespaceOfRun('managed');
 const namespaces = new Set<string>();
 
 async function cleanUp(): Promise<void> {
-  if (mutation)
-    for (const type of [MUTATION_BINDINGS, MUTATIONS]) await direct.delete(type, MUTATION).catch(unless(404));
-  mutation = undefined;
+  for (const policy of mutations.keys())
+    for (const type of [MUTATION_BINDINGS, MUTATIONS])
+      await direct.delete(type, mutationName(policy)).catch(unless(404));
+  mutations.clear();
   // A namespace is only gone once the finalizers in it are.
   await Promise.all([...namespaces].map(clear));
   namespaces.clear();
@@ -133,41 +134,71 @@ async function place(plural: Plural, given: KubeObject, namespace: string, uids:
 export type Policy =
   /** An admission policy changes the digest on all Secrets that are written. */
   | 'alters Secrets'
+  /** Others strip all finalizers, or the annotations, of samples. */
+  | 'strips finalizers'
+  | 'strips annotations'
   /** A quota is used up: nothing is created. */
   | 'refuses creates'
   /** The namespace is being deleted. */
   | 'terminates';
 
-const ALTERED = 'altered';
-const ALTERATION = `Object{metadata: Object.metadata{annotations: {"${ANNOTATION.tokenSha256}": "${ALTERED}"}}}`;
-const MUTATION = `alters-secrets-${NAMESPACE}`;
+const ALTERATION = `Object{metadata: Object.metadata{annotations: {"${ANNOTATION.tokenSha256}": "altered"}}}`;
+const stripping = (member: string) => ({
+  type: SAMPLE.type,
+  patchType: 'JSONPatch',
+  jsonPatch: {
+    expression: `has(object.metadata.${member}) ? [JSONPatch{op: "remove", path: "/metadata/${member}"}] : []`,
+  },
+});
+/** Types and mutations of the admission policies that alter what is written. */
+const MUTATIONS_OF = {
+  'alters Secrets': {
+    type: SECRETS,
+    patchType: 'ApplyConfiguration',
+    applyConfiguration: { expression: ALTERATION },
+  },
+  'strips finalizers': stripping('finalizers'),
+  'strips annotations': stripping('annotations'),
+};
+type Mutating = keyof typeof MUTATIONS_OF;
+const isMutating = (policy: Policy): policy is Mutating => Object.hasOwn(MUTATIONS_OF, policy);
+const mutationName = (policy: Mutating) => `${policy.toLowerCase().replace(' ', '-')}-${NAMESPACE}`;
 const [MUTATIONS, MUTATION_BINDINGS] = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'].map(
   (plural): ResourceType => ({ group: 'admissionregistration.k8s.io', version: 'v1', plural }),
 ) as [ResourceType, ResourceType];
 
-/** The admission policy, in force for the namespaces that have its name as a label. */
-let mutation: Promise<unknown> | undefined;
-async function defineMutation(): Promise<void> {
-  const namespaceSelector = { matchLabels: { [TEST_GROUP.group]: MUTATION } };
-  const rule = { apiGroups: [''], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['secrets'] };
+/** The admission policies, each in force for the namespaces that have its name as a label. */
+const mutations = new Map<Mutating, Promise<unknown>>();
+async function defineMutation(policy: Mutating): Promise<void> {
+  const { type, ...mutation } = MUTATIONS_OF[policy];
+  const name = mutationName(policy);
+  const namespaceSelector = { matchLabels: { [TEST_GROUP.group]: name } };
+  const rule = {
+    apiGroups: [type.group],
+    apiVersions: ['*'],
+    operations: ['CREATE', 'UPDATE'],
+    resources: [type.plural],
+  };
   const spec = {
     failurePolicy: 'Fail',
     matchConstraints: { namespaceSelector, resourceRules: [rule] },
     reinvocationPolicy: 'Never',
-    mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: ALTERATION } }],
+    mutations: [mutation],
   };
-  const metadata = { name: MUTATION };
+  const metadata = { name };
   await direct.create(MUTATIONS, { metadata, spec });
-  await direct.create(MUTATION_BINDINGS, { metadata, spec: { policyName: MUTATION } });
+  await direct.create(MUTATION_BINDINGS, { metadata, spec: { policyName: name } });
 }
 
 /** Resolves once the policy applies to writes in the namespace. */
 async function enforce(policy: Policy, plurals: readonly Plural[], namespace: string): Promise<void> {
   if (policy === 'terminates') await direct.delete(core('namespaces'), namespace);
-  if (policy === 'alters Secrets') {
-    mutation ??= defineMutation();
-    await mutation;
-    await direct.patch(core('namespaces'), namespace, { metadata: { labels: { [TEST_GROUP.group]: MUTATION } } });
+  if (isMutating(policy)) {
+    const defined = mutations.get(policy) ?? defineMutation(policy);
+    mutations.set(policy, defined);
+    await defined;
+    const labels = { [TEST_GROUP.group]: mutationName(policy) };
+    await direct.patch(core('namespaces'), namespace, { metadata: { labels } });
   }
   if (policy === 'refuses creates') {
     const types = plurals.map((plural) => KINDS[plural].type);
@@ -177,10 +208,12 @@ async function enforce(policy: Policy, plurals: readonly Plural[], namespace: st
     await direct.patch(core('resourcequotas'), 'none', { status: { hard, used: hard } }, namespace, 'status');
   }
   for (const { type, kind } of plurals.map((plural) => KINDS[plural])) {
-    const body = { apiVersion: apiVersionOf(type), kind, metadata: { name: 'tried' } };
+    const metadata = { name: 'tried', finalizers: ['tests.tunnel-operator.dev/tried'], annotations: { tried: 'yes' } };
+    const body = { apiVersion: apiVersionOf(type), kind, metadata };
     const isInForce = () =>
       direct.tryCreate(type, body, namespace).then(
-        ({ metadata }) => metadata.annotations?.[ANNOTATION.tokenSha256] === ALTERED,
+        ({ metadata: { finalizers = [], annotations = {} } }) =>
+          finalizers.length + Object.keys(annotations).length !== 2,
         (error) => unless(403)(error) === undefined,
       );
     await waitFor(`the policy "${policy}" to apply`, isInForce, { intervalMs: 20 });

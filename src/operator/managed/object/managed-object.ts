@@ -14,6 +14,7 @@ import { hasFinalizer, readStatus, type UsedInputs } from '../identity/recorded-
 import { earliest } from '../identity/schedule.ts';
 import type { Claims } from '../knowledge/claims.ts';
 import type { ReissueBackoff } from '../secrets/reissue-backoff.ts';
+import { type MetadataPatch, requireMetadataKept } from './altered-metadata.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import type { DnsEndpoints } from './dns-endpoint.ts';
 import type { ManagedMetrics } from './metrics.ts';
@@ -105,6 +106,7 @@ export class ManagedObject {
   /**
    * Writes finalizer and identity in one patch. The identity that records a successor starts the overlap of what it replaces.
    * @throws KubeError (conflict) when the object has changed since it was read
+   * @throws Blocked when it was not stored as written
    */
   async persist(identity: Identity, more: Record<string, string | null> = {}): Promise<void> {
     const finalizers = hasFinalizer(this.object)
@@ -201,10 +203,11 @@ export class ManagedObject {
     return { object: this.object, requeueAfterMs: Math.max(0, due.getTime() - this.kind.now().getTime()) };
   }
 
-  async #patchMetadata(metadata: Record<string, unknown>): Promise<void> {
+  async #patchMetadata(metadata: MetadataPatch): Promise<void> {
     const { name, namespace, uid, resourceVersion } = this.object.metadata;
     const body = { metadata: { ...metadata, uid, resourceVersion } };
     this.#replace(await this.#access.kube.patch(this.kind.type, name, body, namespace));
+    requireMetadataKept(metadata, this.object);
   }
 
   get #typeMeta(): { kind: string; apiVersion: string } {

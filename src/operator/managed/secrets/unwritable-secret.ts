@@ -1,6 +1,7 @@
 /** Secrets that cannot be written as required: immutable, of another type, being deleted, or altered when stored. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { REASON } from '../../contract/reasons.ts';
+import { alteredMembers } from '../../kube/altered-members.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { Blocked } from '../declaration/external.ts';
 import type { Handout } from '../declaration/handout.ts';
@@ -45,15 +46,6 @@ function alteredFields({ type, metadata, data }: SecretBody, stored: KubeObject)
     ...alteredMembers('data', data, kept),
     ...Object.keys(kept).flatMap((key) => (Object.hasOwn(data, key) ? [] : [`data[${key}]`])),
   ];
-}
-
-/** @param sent null removes a member */
-function alteredMembers(
-  path: string,
-  sent: Readonly<Record<string, string | null>>,
-  stored: Readonly<Record<string, string>> = {},
-): string[] {
-  return Object.entries(sent).flatMap(([key, value]) => ((stored[key] ?? null) === value ? [] : [`${path}[${key}]`]));
 }
 
 /** @throws Blocked when the type differs, which no patch can change */

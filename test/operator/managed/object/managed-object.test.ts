@@ -41,6 +41,16 @@ describe('the identity of an object', () => {
     expect(world.cluster.writes()).toEqual([`PATCH ${PATH}`]);
   });
 
+  test.each([
+    ['strips finalizers', 'metadata.finalizers[tunnel-operator.dev/remote-resource]'],
+    ['strips annotations', 'metadata.annotations[tunnel-operator.dev/external-id]'],
+  ] as const)('is reported as altered where a policy of the cluster %s', async (policy, field) => {
+    const { managed, stored } = await managing(object(), { policy });
+    const refusal = { reason: 'KubernetesError', message: expect.stringContaining(field) };
+    await expect(managed.persist(identity)).rejects.toMatchObject(refusal);
+    expect(managed.object).toEqual(await stored());
+  });
+
   test('is not recorded if the object has changed since it was read', async () => {
     const { managed, stored } = await managing(object(), { isOutdated: true });
     const newer = await stored();

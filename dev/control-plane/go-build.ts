@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { BinaryName } from './binary-name.ts';
-import { HELM_VERSION, KUBERNETES_VERSION, PROMETHEUS_VERSION } from './versions.ts';
+import { otherKubernetes } from './other-kubernetes.ts';
+import { HELM_VERSION, KUBERNETES_VERSION, PINNED_KUBERNETES, PROMETHEUS_VERSION } from './versions.ts';
 
 const [MAJOR, MINOR] = KUBERNETES_VERSION.split('.');
 const KUBERNETES_VARIABLES = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: MAJOR, gitMinor: MINOR };
@@ -97,7 +98,7 @@ export async function goBuild(
     if (first.module === undefined) await go(['install', ...flags, ...packages], { GOBIN: temporary }, onPackage);
     else {
       const output = names.length === 1 ? join(temporary, String(names[0])) : `${temporary}/`;
-      const at = ['-C', join(import.meta.dirname, first.module)];
+      const at = await moduleArgs(first.module, directory);
       await go(['build', ...at, ...flags, '-o', output, ...packages], {}, onPackage);
     }
     for (const name of names) {
@@ -107,6 +108,11 @@ export async function goBuild(
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
+}
+
+async function moduleArgs(module: 'kubernetes' | 'etcd', directory: string): Promise<string[]> {
+  if (module === 'etcd' || KUBERNETES_VERSION === PINNED_KUBERNETES) return ['-C', join(import.meta.dirname, module)];
+  return ['-C', await otherKubernetes(KUBERNETES_VERSION, directory), '-mod=mod'];
 }
 
 async function go(args: string[], env: NodeJS.ProcessEnv, onPackage: (compiled: number) => void): Promise<void> {

@@ -78,6 +78,14 @@ describe.each(crds)('$kind', ({ kind, schema, columns }) => {
     expect(rules.filter(({ message = '' }) => !/[a-z]{2,} /.test(message))).toEqual([]);
   });
 
+  // https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax
+  test('escapes the reserved words of CEL, which Kubernetes 1.31 refuses as members', () => {
+    const reserved =
+      /\.(?:as|break|const|continue|else|for|function|if|import|in|let|loop|namespace|package|return|var|void|while)\b/;
+    const rules = [root, ...fields].flatMap(rulesOf).map(({ rule }) => rule.replaceAll(/'[^']*'/g, "''"));
+    expect(rules.filter((rule) => reserved.test(rule))).toEqual([]);
+  });
+
   test('shows users no regular expression', () => {
     const text = JSON.stringify(asRecord(asRecord(schema.properties).spec));
     expect(text.match(/"pattern":"[^"]*"/g) ?? []).toEqual([]);

@@ -61,7 +61,12 @@ function idSchema(targets: readonly ReferenceTarget[]): z.ZodType<string> {
 function referenceRules(hasKind: boolean) {
   return [
     { rule: 'has(self.name) != has(self.id)', message: 'exactly one of name and id must be set' },
-    { rule: '!has(self.namespace) || has(self.name)', message: 'namespace goes with name', fieldPath: '.namespace' },
+    // A reserved word of CEL: Kubernetes 1.31 refuses it without the underscores.
+    {
+      rule: '!has(self.__namespace__) || has(self.name)',
+      message: 'namespace goes with name',
+      fieldPath: '.namespace',
+    },
     ...(hasKind ? [{ rule: 'has(self.kind) == has(self.name)', message: 'kind and name go together' }] : []),
   ];
 }

@@ -16,7 +16,7 @@ type Query = (text: string) => Promise<{ rows: unknown[] }>;
 
 const OWN = idOfRow('ec', 1);
 const PLACE = { scope: 'x7', sequence: 1 };
-const CALLER: Caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret' };
+const CALLER: Caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret', installation: 'one' };
 
 /** Fills each of the tables that the statements below read. */
 export async function fillShared(query: Query, count: number): Promise<void> {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, errors } from 'undici';
 import { messageOf } from '../errors.ts';
 import { httpRequest } from '../http-request.ts';
+import { INSTALLATION_HEADER } from '../resources/definition/installation.ts';
 import { backoff } from '../retry/backoff.ts';
 import { ApiClock } from './clock.ts';
 import { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
@@ -26,6 +27,11 @@ export interface TransportOptions {
   clock?: ApiClock;
   /** Called after every attempt, for metrics. `status` is undefined without a response of the API. */
   onAttempt?: (attempt: { method: string; status: number | undefined; seconds: number }) => void;
+  /**
+   * Called with the id of the installation that answers, if it says so. If this throws, the answer is not used and the
+   * call fails.
+   */
+  onInstallation?: (id: string) => void;
   /** Starts the trace span of an attempt. */
   trace?: (request: { method: string; url: URL }) => AttemptTrace;
   /** Wraps every attempt, for example to limit the calls in flight and to pause after Retry-After. */
@@ -96,6 +102,8 @@ export function createTransport(options: TransportOptions): Transport {
       );
       status = response.statusCode;
       requestId = response.headers['x-request-id']?.toString();
+      const installation = response.headers[INSTALLATION_HEADER]?.toString();
+      if (installation !== undefined) options.onInstallation?.(installation);
       const answer = readResponse(call, response);
       if (answer.date) clock.observe(answer.date, requestedAt);
       return answer;

@@ -16,10 +16,21 @@ export interface ApiClientOptions {
   /** Resolves when a call may be made; it fails with the reason otherwise. */
   mayCall?: () => Promise<void>;
   onUnauthenticated?: () => void;
+  /** If it throws, the answer is not used. */
+  onInstallation: (id: string) => void;
 }
 
 export function createApiClient(config: OperatorConfig, options: ApiClientOptions): Client {
-  const { userAgent, budget, metrics, tracing, clock, mayCall = async () => {}, onUnauthenticated } = options;
+  const {
+    userAgent,
+    budget,
+    metrics,
+    tracing,
+    clock,
+    mayCall = async () => {},
+    onUnauthenticated,
+    onInstallation,
+  } = options;
   return createClient({
     baseUrl: config.apiUrl,
     apiKey: config.apiKey,
@@ -30,6 +41,7 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     userAgent,
     clock,
     ...(tracing && { trace: (request) => traceHttpCall(tracing, request) }),
+    onInstallation,
     admit: async (attempt) => {
       await mayCall();
       return budget.admit(attempt);

@@ -1,7 +1,8 @@
 /**
  * Who owns the operator's API key. Idempotency keys and scopes belong to that owner: an operator that restarted with the
  * key of another owner would not find the creates under way, and would repeat them. So the owner is remembered in the
- * Lease, and the operator sends nothing to the API until it knows that the owner is the same.
+ * Lease, and the operator sends nothing to the API until it knows that the owner is the same. It asks again when another
+ * installation answers, since the same key can have another owner there.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -37,9 +38,11 @@ export class ApiOwner {
   readonly #options: ApiOwnerOptions;
   readonly #stop = new AbortController();
   #verified: Promise<void> | undefined;
-  /** What the API said. A key keeps its owner, so it is asked again only when there is doubt. */
+  /** What the API said. A key keeps its owner, so it is asked again only when there is doubt, or the owner is wrong. */
   #owner: Owner | undefined;
   #remembered: string | undefined;
+  /** The one that answered when the owner was last asked for. */
+  #installation: string | undefined;
   #trouble: Trouble | undefined;
   #isChecked = false;
   readonly #warned = new Set<string>();
@@ -111,6 +114,19 @@ export class ApiOwner {
     this.#owner = undefined;
   };
 
+  /** Notes the installation that says who the owner is. */
+  readonly note = (installation: string): void => {
+    this.#installation = installation;
+  };
+
+  /** @throws when another installation answers, in which nothing of what the operator created exists */
+  readonly recognize = (installation: string): void => {
+    this.#installation ??= installation;
+    if (installation === this.#installation) return;
+    this.doubt();
+    throw new Error(`another installation of the management API answers (${installation})`);
+  };
+
   /** Checks again periodically while there is trouble that a person must fix; until stopped. */
   async recheck(): Promise<void> {
     for (;;) {
@@ -130,6 +146,7 @@ export class ApiOwner {
       if (owner) await this.#compare(owner, isActive);
       this.#report(undefined);
     } catch (error) {
+      if (error instanceof OtherOwner) this.#owner = undefined;
       this.#report(error);
       throw error;
     }

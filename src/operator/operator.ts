@@ -81,7 +81,7 @@ export class TunnelOperator extends OuterShell {
     const lease = { namespace: config.leaseNamespace, name: leaseName(NAME, config.shardSelector) };
     const clock = new ApiClock();
     const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics, tracing, clock };
-    this.#ownerClient = createApiClient(config, calls);
+    this.#ownerClient = createApiClient(config, { ...calls, onInstallation: (id) => this.#owner.note(id) });
     this.#owner = new ApiOwner({
       client: this.#ownerClient,
       // One Lease for all shards: an object that is handed over to another shard must keep its owner at the API.
@@ -92,8 +92,9 @@ export class TunnelOperator extends OuterShell {
       refused: this.#metrics.apiOwnerRefused,
       log,
     });
-    const { doubt: onUnauthenticated } = this.#owner;
-    this.#client = createApiClient(config, { ...calls, mayCall: () => this.#mayCall(), onUnauthenticated });
+    const { doubt: onUnauthenticated, recognize: onInstallation } = this.#owner;
+    const mayCall = () => this.#mayCall();
+    this.#client = createApiClient(config, { ...calls, mayCall, onUnauthenticated, onInstallation });
     this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
     const { namespaces, silenceMs } = config;
     const watch = { namespaces, silenceMs, log, metrics };

@@ -16,6 +16,11 @@ export const whoami = z
         name: user.view.shape.name.meta({ description: 'Name of the user or bot.' }),
       })
       .meta({ description: 'The user or bot that owns the API key in use.' }),
+    installation_id: z.uuid().meta({
+      examples: ['5f1c7a52-3d0e-4b8e-9c55-0d6f2f3a9b71'],
+      description:
+        'Identifies the installation, also in the header `Installation-Id` of each response. Another id means another database, in which other resources exist.',
+    }),
     admin: z.boolean().meta({ description: 'Whether the owner is an admin.' }),
     api_key: apiKey.view.pick({ id: true, uri: true, expires_at: true }).meta({ description: 'The API key in use.' }),
   })

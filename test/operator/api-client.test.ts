@@ -14,11 +14,12 @@ const unauthenticated = error(401, 'UNAUTHENTICATED');
 
 interface SetUpOptions {
   mayCall?: () => Promise<void>;
+  onInstallation?: (id: string) => void;
   flags?: Record<string, string>;
 }
 
 /** A client of a server that gives these answers; `said` returns the metrics of its calls. */
-async function setUp(answers: Answer[], { mayCall, flags = {} }: SetUpOptions = {}) {
+async function setUp(answers: Answer[], { mayCall, onInstallation = () => {}, flags = {} }: SetUpOptions = {}) {
   const server = await answering(...answers);
   const metrics = createMetrics();
   let refusals = 0;
@@ -29,6 +30,7 @@ async function setUp(answers: Answer[], { mayCall, flags = {} }: SetUpOptions = 
     metrics,
     tracing: undefined,
     clock: new ApiClock(),
+    onInstallation,
     ...(mayCall && { mayCall }),
     onUnauthenticated: () => refusals++,
   });
@@ -64,6 +66,23 @@ describe('a call to the management API', () => {
     const { server, client, said } = await setUp([done], { mayCall: () => Promise.reject(new Error('not yet')) });
     await expect(client.ipPolicies.delete('ipp_1')).rejects.toThrow('not yet');
     expect([server.asked, await said()]).toEqual([[], []]);
+  });
+
+  test('is not answered by another installation', async () => {
+    const seen: string[] = [];
+    const onInstallation = (id: string) => {
+      if (seen.push(id) > 1) throw new Error('another');
+    };
+    const from =
+      (id: string): Answer =>
+      (response, asked) => {
+        response.setHeader('installation-id', id);
+        return error(404, 'NOT_FOUND')(response, asked);
+      };
+    const { client } = await setUp([from('one'), from('two')], { onInstallation });
+    await expect(client.ipPolicies.get('ipp_1')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(client.ipPolicies.get('ipp_1')).rejects.toThrow('GET /ip_policies/ipp_1: another');
+    expect(seen).toEqual(['one', 'two']);
   });
 
   test('fails if there is no answer in time', async () => {

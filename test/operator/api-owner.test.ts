@@ -44,6 +44,7 @@ async function setUp({
         return {
           uri: 'http://api/whoami',
           owner: mine,
+          installation_id: '0b0f4e0c-0000-4000-8000-000000000000',
           admin: true,
           api_key: { id: 'k', uri: 'http://api/k', expires_at: null },
         };
@@ -154,6 +155,15 @@ describe('the active process', () => {
     await expect(owner.verify()).rejects.toBeInstanceOf(OtherOwner);
     expect(await owner.untilRemembered()).toBe(false);
     expect([written(), owner.annotations, await isRefused()]).toEqual([[], {}, true]);
+  });
+
+  test('calls whoami again when another installation answers, and uses no answer before', async () => {
+    const { owner } = await setUp({ keys: ['us', 'them'] });
+    owner.note('one');
+    await owner.verify();
+    expect(() => owner.recognize('one')).not.toThrow();
+    for (const _ of [1, 2]) expect(() => owner.recognize('two')).toThrow('another installation');
+    await expect(owner.verify()).rejects.toBeInstanceOf(OtherOwner);
   });
 
   test('calls whoami again when the key is in doubt', async () => {

@@ -20,12 +20,13 @@ export const getWhoami = operation({
   access: 'anyone',
   params: {},
   success: { status: 200, description: 'The caller.', schema: whoami },
-  async handle({ caller: { id, admin, keyId }, base }, { db }) {
+  async handle({ caller: { id, admin, keyId, installation }, base }, { db }) {
     // One after the other: a request must not take two connections of the pool.
     const owner = await ownerOf(db, id, base);
     const key = await apiKeys.rows.get(db, keyId);
     if (!owner || !key) throw unauthenticated('The API key is unknown.');
-    return { body: whoami.parse({ uri: base + PATH, owner, admin, api_key: apiKeys.show(key, base) }) };
+    const api_key = apiKeys.show(key, base);
+    return { body: whoami.parse({ uri: base + PATH, owner, installation_id: installation, admin, api_key }) };
   },
 });
 

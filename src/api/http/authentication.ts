@@ -12,11 +12,14 @@ export interface Caller {
   keyId: string;
   /** The secret of the key in use; seals one-time tokens (see idempotency.ts). Never stored, never logged. */
   secret: string;
+  /** Id of the installation, as the database has it. */
+  installation: string;
 }
 
 const AUTHENTICATE = `
   select k.id, k.owner_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
-         k.expires_at <= now() as expired
+         k.expires_at <= now() as expired,
+         (select id from installation) as installation
     from api_keys k
     left join users u on u.id = k.owner_user_id
     left join bot_users b on b.id = k.owner_bot_id
@@ -28,6 +31,7 @@ const row = z.object({
   admin: z.boolean(),
   active: z.boolean(),
   expired: z.boolean().nullable(),
+  installation: z.string(),
 });
 
 /** The credentials of a request, before they are looked up. */
@@ -59,10 +63,10 @@ const MALFORMED = 'The Authorization header must have the form "Bearer <key>".';
 async function authenticate(db: Executor, secret: string, hash: string): Promise<Caller> {
   const [found] = await db.query({ name: 'authenticate', text: AUTHENTICATE, values: [hash] });
   if (!found) throw unauthenticated('The API key is unknown.');
-  const { id: keyId, owner_id, admin, active, expired } = row.parse(found);
+  const { id: keyId, owner_id, admin, active, expired, installation } = row.parse(found);
   if (expired === true) throw unauthenticated('The API key has expired.');
   if (!active) throw unauthenticated('The owner of the API key is inactive.');
-  return { id: owner_id, admin, keyId, secret };
+  return { id: owner_id, admin, keyId, secret, installation };
 }
 
 /** Throws PERMISSION_DENIED unless the caller is an admin. */

@@ -1,6 +1,7 @@
 /** Turns an operation into a Fastify route: the only way in which requests are authenticated, parsed and handled. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { INSTALLATION_HEADER } from '../../resources/definition/installation.ts';
 import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
 import { notFound, RequestAborted } from '../errors/errors.ts';
 import type { BytesInFlight } from '../guard/bytes-in-flight.ts';
@@ -68,6 +69,7 @@ function addRoute(
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
     const { fingerprint, caller } = credentialsOf(header(request, 'authorization'));
     request.caller = await rateLimiter.authenticate(request, reply, { fingerprint, lookUp: () => caller(api.db) });
+    reply.header(INSTALLATION_HEADER, request.caller.installation);
     // After the rate limits, so that a refused request counts as well.
     checkVersion(request);
     request.charge = bytes.ofCaller(request.caller);

@@ -47,6 +47,9 @@ export function errorResponses(paths: Json): Json {
   return Object.fromEntries(Object.entries(all).filter(([name]) => used.includes(`"${ref('responses', name).$ref}"`)));
 }
 
+/** On every response to a valid key. */
+export const INSTALLATION_HEADERS = { 'Installation-Id': ref('headers', 'InstallationId') };
+
 /** On every response to a counted request: one with a valid key, or one over the limit. */
 export const RATE_LIMIT_HEADERS = {
   'RateLimit-Limit': ref('headers', 'RateLimitLimit'),
@@ -124,6 +127,10 @@ export const HEADERS = {
   IdempotencyReplayed: {
     description: '`true` if this is the response to an earlier request with the same key.',
     schema: { type: 'string', enum: ['true'] },
+  },
+  InstallationId: {
+    description: 'Identifies the installation: another id means another database, in which other resources exist.',
+    schema: { type: 'string', format: 'uuid' },
   },
   RateLimitLimit: {
     description:

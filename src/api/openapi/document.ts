@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ERROR_STATUS, type ErrorCode } from '../../resources/definition/errors.ts';
 import { OPERATIONS } from '../families/all.ts';
 import { conditionOf, type Operation } from '../http/operation.ts';
-import { errorResponses, HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './components.ts';
+import { errorResponses, HEADERS, INSTALLATION_HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './components.ts';
 import { exampleOf } from './examples.ts';
 import { linksOf } from './links.ts';
 import { components, inline, type Json, nameOf, ref } from './schemas.ts';
@@ -124,6 +124,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
 function headers({ tagged, creates, success }: Operation): Json {
   return {
     'X-Request-Id': ref('headers', 'RequestId'),
+    ...INSTALLATION_HEADERS,
     ...RATE_LIMIT_HEADERS,
     ...(tagged && success.schema ? { ETag: ref('headers', 'ETag') } : {}),
     ...(creates

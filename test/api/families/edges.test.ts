@@ -18,7 +18,7 @@ const create = async (path: string, hostports: string[]) => (await admin.post(pa
 /** The context of a write, apart from its transaction. */
 const writing = {
   api: { db: api.db, platform: DEFAULT_PLATFORM, secrets: createSecrets(undefined), eventBase: '' },
-  caller: { id: admin.id, admin: true, keyId: '', secret: '' },
+  caller: { id: admin.id, admin: true, keyId: '', secret: '', installation: '' },
 };
 
 const app = await reserve('app.example.org');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { credentialsOf, requireAdmin } from '../../../src/api/http/authentication.ts';
 
-const OWNER = { id: 'ak_1', owner_id: 'usr_1', admin: false, active: true, expired: null };
+const OWNER = { id: 'ak_1', owner_id: 'usr_1', admin: false, active: true, expired: null, installation: 'one' };
 
 /** A database that returns these rows, and the statements sent to it. */
 function found(...rows: Record<string, unknown>[]) {
@@ -19,7 +19,13 @@ describe('an Authorization header', () => {
     expect(fingerprint).toBe(credentialsOf('Bearer secret').fingerprint);
     expect(fingerprint).not.toContain('secret');
     const db = found(OWNER);
-    expect(await caller(db)).toEqual({ id: 'usr_1', admin: false, keyId: 'ak_1', secret: 'secret' });
+    expect(await caller(db)).toEqual({
+      id: 'usr_1',
+      admin: false,
+      keyId: 'ak_1',
+      secret: 'secret',
+      installation: 'one',
+    });
     expect(db.asked).toEqual([expect.objectContaining({ name: 'authenticate', values: [fingerprint] })]);
   });
 
@@ -58,7 +64,7 @@ test('a key that has not expired yet is accepted', async () => {
 });
 
 test('requireAdmin accepts only an admin', () => {
-  const caller = { id: 'usr_1', keyId: 'ak_1', secret: 'secret' };
+  const caller = { id: 'usr_1', keyId: 'ak_1', secret: 'secret', installation: 'one' };
   expect(() => requireAdmin({ ...caller, admin: true })).not.toThrow();
   expect(() => requireAdmin({ ...caller, admin: false })).toThrow(
     expect.objectContaining({ code: 'PERMISSION_DENIED' }),

@@ -11,6 +11,8 @@ const PLAIN_IDS = [
   'APIKey.owner_id',
   'CredentialAuthentication.credential_id',
   'CredentialAuthentication.owner_id',
+  // It has no address but that of the whole API.
+  'Whoami.installation_id',
 ];
 
 /** The id of this service at an OAuth or OIDC provider. */

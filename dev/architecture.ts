@@ -159,11 +159,12 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
 
-  'main.ts': ['errors.ts', 'log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
+  'command-line.ts': ['errors.ts', 'log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
+  'main.ts': ['signals.ts', 'command-line.ts'],
 };
 
 /** What the command line itself imports. It loads only the program that it runs. */
-export const LOADED_BY_MAIN = [
+export const LOADED_BY_COMMAND_LINE = [
   'api/families',
   'api/openapi',
   'api/secrets',
@@ -224,5 +225,6 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'operator/export': 'The command `export`: what an API holds, as manifests.',
   'operator/plan': 'The command `plan`: what applying manifests would change at the API.',
   operator: 'Assembles the parts; the settings.',
-  'main.ts': 'The command line. It loads only the program that it runs.',
+  'command-line.ts': 'The command line. It loads only the program that it runs.',
+  'main.ts': 'The entry of every command: handles signals before anything else is loaded.',
 };

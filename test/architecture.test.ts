@@ -4,7 +4,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { FAMILIES, FOR_ALL, LOADED_BY_MAIN, ROOMS } from '../dev/architecture.ts';
+import { FAMILIES, FOR_ALL, LOADED_BY_COMMAND_LINE, ROOMS } from '../dev/architecture.ts';
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
@@ -45,7 +45,7 @@ test('every file is in a room, and every room has files', () => {
 
 describe.each(Object.entries(ROOMS))('src/%s', (room, allowed) => {
   const all = imports.filter(({ file }) => roomOf(file) === room);
-  const more = room === 'main.ts' ? LOADED_BY_MAIN : [];
+  const more = room === 'command-line.ts' ? LOADED_BY_COMMAND_LINE : [];
 
   test(`imports, besides packages, only ${[...allowed, ...more].join(', ') || 'itself'}`, () => {
     const wrong = all.filter(({ target }) => {

@@ -1,5 +1,6 @@
 /** The package as users install it: JavaScript under node_modules, with its declarations. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,6 +67,22 @@ test('the command line runs', async () => {
   const { stdout } = await run(process.execPath, [join(installed, 'dist', 'main.js'), 'api', '--help']);
   expect(stdout).toContain('DATABASE_URL');
 });
+
+/** Sends the process SIGTERM when it resolves the first module beyond its entry. */
+const atOnce = `import { registerHooks } from 'node:module';
+const early = ['commander', './command-line.js'];
+registerHooks({ resolve: (name, context, next) => (early.includes(name) && process.kill(process.pid, 'SIGTERM'), next(name, context)) });`;
+
+test.each(['api', 'operator', 'migrate', 'rotate-encryption', 'crds', 'export', 'plan', 'openapi', '--help'])(
+  'the command line handles SIGTERM before it is loaded: %s',
+  async (command) => {
+    const preload = ['--import', `data:text/javascript,${encodeURIComponent(atOnce)}`];
+    const args = [...preload, join(installed, 'dist', 'main.js'), command];
+    const child = spawn(process.execPath, args, { stdio: 'ignore' });
+    // Process 1 of a container ignores a signal without a handler; elsewhere, SIGTERM would end it.
+    expect(await once(child, 'close')).toEqual([143, null]);
+  },
+);
 
 test('the package has the migrations of the database', async () => {
   const { migrations } = await import(join(installed, 'dist', 'api', 'store', 'migrate.js'));

@@ -1,0 +1,273 @@
+/** The command line: which program to run, and with which settings. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command, Option } from 'commander';
+import { z } from 'zod';
+import { BadEncryptionKey, type Keyring, keyring } from './api/secrets/keyring.ts';
+import type { ApiConfig } from './api/settings.ts';
+import { codeOf } from './errors.ts';
+import { createLogger } from './log.ts';
+import type { OperatorConfig } from './operator/settings.ts';
+import { CannotStart } from './settings/cannot-start.ts';
+import { type LogConfig, logSettings } from './settings/log.ts';
+import { duration } from './settings/schemas.ts';
+import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
+import { untilSignalled } from './signals.ts';
+import { type TracingConfig, tracesUrl, tracingSettings } from './tracing/settings.ts';
+import { startTracing } from './tracing/start.ts';
+import type { Tracing } from './tracing/tracing.ts';
+
+const packageFile = z.object({ version: z.string() });
+
+/** Runs the command that the arguments of the process name. */
+export async function run(): Promise<void> {
+  await runCommand().catch((error: unknown) => {
+    process.stderr.write(`${explain(error)}\n`);
+    process.exit(1);
+  });
+}
+
+async function runCommand(): Promise<void> {
+  const { version } = packageFile.parse(
+    JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')),
+  );
+  const program = new Command('tunnel-operator')
+    .description('Management API of a tunnelling platform, and the Kubernetes operator that drives it.')
+    .version(version)
+    .showHelpAfterError('(see --help)');
+
+  // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
+  const { apiSettings, postgresUrl } = await import('./api/settings.ts');
+  const { kubeconfigProblem, operatorSettings } = await import('./operator/settings.ts');
+
+  const apiTable = { ...apiSettings, ...logSettings, ...tracingSettings };
+  addSettings(program.command('api').description('serve the management API'), apiTable).action(async (flags) => {
+    const settings = readSettings(apiTable, flags, process.env);
+    const log = createLogger({ level: settings.logLevel, format: settings.logFormat });
+    await runApi(settings, log, await startTracing(settings, { service: 'tunnel-operator-api', version, log }));
+  });
+
+  const operatorTable = { ...operatorSettings, ...logSettings, ...tracingSettings };
+  const operatorCommand = program.command('operator').description('run the Kubernetes operator');
+  addSettings(operatorCommand, operatorTable).action(async (flags) => {
+    const settings = readSettings(operatorTable, flags, process.env);
+    const { keepProcessSmall } = await import('./operator/lean-process.ts');
+    keepProcessSmall();
+    const problem = await kubeconfigProblem(settings.kubeconfig);
+    if (problem !== undefined) throw new BadSettings(problem);
+    await runOperator(settings, version);
+  });
+
+  const migrateSettings = {
+    databaseUrl: {
+      ...apiSettings.databaseUrl,
+      description:
+        'PostgreSQL to migrate, as postgres://user@host/database; if it holds a password, prefer the variable to the flag',
+      schema: postgresUrl,
+    },
+  };
+  const waitSettings = {
+    waitMs: {
+      env: 'DATABASE_WAIT',
+      flag: '--wait <duration>',
+      description: 'how long to try again while the database cannot be reached or is starting',
+      default: '0s',
+      schema: duration('0s', '1h'),
+    },
+  };
+  addSettings(program.command('migrate').description('bring the database up to date and exit'), {
+    ...migrateSettings,
+    ...waitSettings,
+  }).action(async (flags) => {
+    const { databaseUrl, waitMs } = readSettings({ ...migrateSettings, ...waitSettings }, flags, process.env);
+    const { migrate } = await import('./api/store/migrate.ts');
+    const { cannotUseDatabase, onceReachable } = await import('./api/start-failure.ts');
+    const work = () =>
+      migrate(databaseUrl, undefined, () => {
+        process.stderr.write('waiting for a lock that another database session holds; see pg_blocking_pids\n');
+      });
+    const applied = await onceReachable(work, { waitMs, onWait: reportFailure }).catch((error) => {
+      throw cannotUseDatabase(error, databaseUrl);
+    });
+    function reportFailure(error: unknown): void {
+      process.stderr.write(`${explain(cannotUseDatabase(error, databaseUrl))}; trying again\n`);
+    }
+    print(applied.length > 0 ? applied.map((name) => `applied ${name}`).join('\n') : 'the database is up to date');
+  });
+
+  const rotationSettings = {
+    databaseUrl: migrateSettings.databaseUrl,
+    encryptionKey: { ...apiSettings.encryptionKey, schema: keyring },
+  };
+  addSettings(
+    program
+      .command('rotate-encryption')
+      .description(
+        're-encrypt the secrets in the database with the first encryption key, so that the others can be removed',
+      ),
+    rotationSettings,
+  ).action(async (flags) => {
+    await rotate(readSettings(rotationSettings, flags, process.env));
+  });
+
+  program
+    .command('crds')
+    .description('print the CustomResourceDefinitions, or write them to a folder')
+    .option('-o, --output <dir>', 'write one file per kind into this folder')
+    .action(async ({ output }: { output?: string }) => {
+      const { allKinds } = await import('./operator/kinds/kinds.ts');
+      const { crdFileName, crdYaml } = await import('./operator/crds/crd.ts');
+      if (output === undefined) return print(allKinds.map(crdYaml).join('---\n'));
+      await mkdir(output, { recursive: true });
+      for (const kind of allKinds) await writeFile(join(output, crdFileName(kind)), crdYaml(kind));
+    });
+
+  const { apiUrl, apiKey, apiTimeoutMs } = operatorSettings;
+  const clientSettings = { apiUrl, apiKey: { ...apiKey, description: 'API key for the management API' }, apiTimeoutMs };
+  addSettings(
+    program
+      .command('export')
+      .description('print manifests that take over everything in the API without changing it')
+      .option('--kind <kind>', 'only this kind; may be repeated; default: all', collect)
+      .option('-n, --namespace <name>', 'namespace of the objects; default: none is written'),
+    clientSettings,
+  ).action(async ({ kind = [], namespace, ...flags }: { kind?: string[]; namespace?: string }) => {
+    const { exportYaml } = await import('./operator/export/command.ts');
+    const settings = readSettings(clientSettings, flags, process.env);
+    const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace });
+    for (const each of refused) process.stderr.write(`${each.kind} is left out: ${each.reason}\n`);
+    if (yaml !== '') print(yaml);
+  });
+
+  const { kubeconfig, kubeTimeoutMs, adoptNamespaces, allowUserApiKeys } = operatorSettings;
+  const planSettings = { ...clientSettings, kubeconfig, kubeTimeoutMs, adoptNamespaces, allowUserApiKeys };
+  addSettings(
+    program
+      .command('plan')
+      .description('print what applying files would change at the API; exits with 2 if there is something to do')
+      .requiredOption('-f, --filename <path>', 'file, folder, or - for standard input; may be repeated', collect)
+      .option('-n, --namespace <name>', "namespace of objects that name none; default: the kubeconfig's")
+      .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')),
+    planSettings,
+  ).action(async ({ filename, namespace, output, ...flags }: PlanFlags) => {
+    const settings = readSettings(planSettings, flags, process.env);
+    const problem = await kubeconfigProblem(settings.kubeconfig);
+    if (problem !== undefined) throw new BadSettings(problem);
+    const { plan } = await import('./operator/plan/command.ts');
+    const planned = await plan({ ...settings, files: filename, namespace, output });
+    print(planned.output);
+    process.exitCode = planned.exitCode;
+  });
+
+  program
+    .command('openapi')
+    .description('print the OpenAPI document of the management API')
+    .action(async () => {
+      const { openApiDocument } = await import('./api/openapi/document.ts');
+      print(JSON.stringify(openApiDocument(), null, 2));
+    });
+
+  await program.parseAsync();
+}
+
+interface PlanFlags {
+  filename: string[];
+  namespace?: string;
+  output: 'text' | 'json';
+}
+
+type Log = ReturnType<typeof createLogger>;
+
+async function runApi(settings: ApiConfig, log: Log, tracing: Tracing | undefined): Promise<void> {
+  const { startApi } = await import('./api/server.ts');
+  const { announceKey } = await import('./api/announced-key.ts');
+  // Before the start, which may take long: process 1 of a container must handle signals itself.
+  const signalled = untilSignalled().then((signal) => {
+    log.info({ signal }, 'stopping');
+    setTimeout(() => {
+      log.error('not everything could be closed in time (SHUTDOWN_TIMEOUT); exiting');
+      process.exit(1);
+    }, settings.shutdownTimeoutMs).unref();
+  });
+  const api = await startApi(settings, log, (key) => announceKey(key, log), tracing);
+  log.info({ url: api.url }, 'the management API is ready');
+  await signalled;
+  await api.stop();
+  log.info('stopped');
+  // A statement that still hangs would keep the process alive.
+  process.exit();
+}
+
+async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; encryptionKey: Keyring }): Promise<void> {
+  const { rotateEncryption } = await import('./api/secrets/rotation.ts');
+  const { openDatabase } = await import('./api/store/database.ts');
+  const { SEALED } = await import('./api/families/all.ts');
+  const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 60_000, connectTimeoutMs: 10_000 });
+  const { cannotUseDatabase } = await import('./api/start-failure.ts');
+  try {
+    const done = Object.entries(await rotateEncryption(db, encryptionKey, SEALED));
+    for (const [table, count] of done) print(`${table}: ${count} re-encrypted with "${encryptionKey[0].id}"`);
+  } catch (error) {
+    throw cannotUseDatabase(error, databaseUrl);
+  } finally {
+    await db.close();
+  }
+}
+
+async function runOperator(settings: OperatorConfig & LogConfig & TracingConfig, version: string): Promise<void> {
+  let tracing: Tracing | undefined;
+  const more = tracesUrl(settings) === undefined ? undefined : () => tracing?.ids() ?? {};
+  const log = createLogger({ level: settings.logLevel, format: settings.logFormat, more });
+  tracing = await startTracing(settings, { service: 'tunnel-operator', version, log });
+  const { TunnelOperator } = await import('./operator/operator.ts');
+  const { collectOnce } = await import('./operator/lean-process.ts');
+  collectOnce();
+  const operator = new TunnelOperator(settings, log, tracing);
+  const signalled = untilSignalled().then(() => 'signal' as const);
+  const lost = operator.lostLead.then(() => 'lost' as const);
+  const started = operator.start().then(() => new Promise<never>(() => {}));
+  const why = await Promise.race([signalled, lost, started]);
+  // Another process may already be active: work in flight must not be finished.
+  if (why === 'lost') process.exit(1);
+  await operator.stop();
+  // A receiver that does not accept the last traces would keep the process alive.
+  process.exit();
+}
+
+function addSettings(command: Command, settings: Settings): Command {
+  const withoutFlag: string[] = [];
+  for (const setting of Object.values(settings)) {
+    const suffix = setting.default === undefined ? '' : `, default ${setting.default}`;
+    if (setting.flag) {
+      const option = new Option(setting.flag, `${setting.description} (${setting.env}${suffix})`);
+      if (setting.isRepeatable)
+        option.argParser((one, others?: string) => (others === undefined ? one : `${others},${one}`));
+      command.addOption(option);
+    } else withoutFlag.push(`  ${setting.env}  ${setting.description}`);
+  }
+  if (withoutFlag.length > 0) command.addHelpText('after', `\nOnly from the environment:\n${withoutFlag.join('\n')}`);
+  return command;
+}
+
+const collect = (value: string, before: readonly string[] = []) => [...before, value];
+
+/** The exit code of a program that SIGPIPE ended. */
+const READER_IS_GONE = 141;
+
+/** Ends the process when the text cannot be written: its reader may be done, as with `head`, or a disk is full. */
+function print(text: string): void {
+  process.stdout.once('error', (error) => {
+    const code = codeOf(error);
+    if (code === 'EPIPE') process.exit(READER_IS_GONE);
+    process.stderr.write(`tunnel-operator failed: standard output cannot be written (${code ?? error})\n`);
+    process.exit(1);
+  });
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+function explain(error: unknown): string {
+  if ([BadSettings, BadEncryptionKey].some((known) => error instanceof known))
+    return `Invalid settings:\n${String(error instanceof Error && error.message).replace(/^/gm, '  ')}`;
+  const isKnown = error instanceof CannotStart;
+  return `tunnel-operator failed: ${error instanceof Error ? (isKnown ? error.message : error.stack) : String(error)}`;
+}

@@ -42,9 +42,10 @@ const tokenFileUser = z.object({
 const HTTP1 = { allowH2: false };
 
 /**
- * Differs from client-node's in two ways:
+ * Differs from client-node's in three ways:
  * - It reads tokens from their file whenever they are needed. client-node 2.0.1 does not know the member `tokenFile` of a
  *   user, who would be anonymous, and keeps the token of a Pod for a minute, even if the API server refuses it.
+ * - It connects to a server without TLS, such as `kubectl proxy`, as kubectl does. client-node demands `skipTLSVerify` for it.
  * - It connects by HTTP/1.1: undici's HTTP/2 takes more processor time (docs/decisions/0002).
  */
 export class OwnKubeConfig extends KubeConfig {
@@ -76,6 +77,8 @@ export class OwnKubeConfig extends KubeConfig {
   override createDispatcherOptions(
     ...given: Parameters<KubeConfig['createDispatcherOptions']>
   ): ReturnType<KubeConfig['createDispatcherOptions']> {
+    const [cluster] = given;
+    if (cluster?.server.startsWith('http:') && !cluster.proxyUrl) return { type: 'none' };
     const options = super.createDispatcherOptions(...given);
     if (options.type === 'none') return options;
     if (options.type === 'agent') return { ...options, connect: { ...options.connect, ...HTTP1 } };

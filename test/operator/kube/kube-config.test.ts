@@ -26,7 +26,8 @@ describe('a kubeconfig', () => {
   ])('authenticates with %s', async (_, user, expected) => {
     // With a line break at the end, as editors write files.
     await writeFile(join(folder, 'token'), 'new\n');
-    expect(await authorizationOf(await configOf(folder, user))).toBe(expected);
+    for (const server of [SERVER, 'http://127.0.0.1:1'])
+      expect(await authorizationOf(await configOf(folder, user, { server }))).toBe(expected);
   });
 });
 

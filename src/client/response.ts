@@ -1,6 +1,6 @@
 /** Reads a response: a body of the API, one of its errors, or neither. */
 import type { HttpResponse } from '../http-request.ts';
-import { ERROR_STATUS, errorBody } from '../resources/definition/errors.ts';
+import { ERROR_STATUS, type ErrorBody, errorBody, UNKNOWN_PATH } from '../resources/definition/errors.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../resources/definition/idempotency.ts';
 import { parseRetryAfter } from '../retry/retry-after.ts';
 import { ApiError, unusableResponse } from './errors.ts';
@@ -29,6 +29,10 @@ export function readResponse(call: ApiRequest, response: HttpResponse): ApiRespo
     return { status, body, etag, replayed, date: parseDate(headers.date?.toString()) };
   }
   const { data: error } = errorBody.safeParse(body);
+  if (error && isOffItsPaths(error)) {
+    const answer = `${status}, since it has no such path`;
+    throw unusableResponse({ answer, detail: `${method} ${path}`, status, retryAfterMs });
+  }
   // A proxy has changed the status if it does not match the body: a 503 must not count as "not found".
   if (error?.status_code === status && ERROR_STATUS[error.error_code] === status) {
     throw new ApiError(error, retryAfterMs);
@@ -37,6 +41,11 @@ export function readResponse(call: ApiRequest, response: HttpResponse): ApiRespo
   const answer = text === '' ? `${status} without a body` : `${status} with ${mediaType || 'a body of unknown type'}`;
   const detail = `${method} ${path}, ${Buffer.byteLength(text)} bytes`;
   throw unusableResponse({ answer, detail, status, retryAfterMs });
+}
+
+/** The base URL leads to the API, but not to its root. */
+function isOffItsPaths({ error_code: code, details }: ErrorBody): boolean {
+  return code === 'METHOD_NOT_ALLOWED' || (code === 'NOT_FOUND' && details.path === UNKNOWN_PATH.path);
 }
 
 function parseDate(header: string | undefined): Date | undefined {

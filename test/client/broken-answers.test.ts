@@ -40,6 +40,20 @@ test.each<[string, string, boolean]>([
   expect(told).toEqual([undefined, expect.stringMatching(/Error$/)]);
 });
 
+test('a base URL that leads off the paths of the API is no answer of a missing resource', async () => {
+  const body = JSON.stringify({
+    error_code: 'NOT_FOUND',
+    status_code: 404,
+    msg: 'm',
+    details: { path: 'does not exist' },
+  });
+  const head = `HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+  const made = createTransport({ baseUrl: await answering(head + body), apiKey: 'k', retries: 0 });
+  atEnd(() => made.destroy());
+  const answer = '404, since it has no such path';
+  await expect(made.send({ method: 'GET', path: '/a' })).rejects.toMatchObject({ name: 'ApiUnreachableError', answer });
+});
+
 test('the client gives up on an endless answer', async () => {
   const part = `${(65 * 1024 * 1024).toString(16)}\r\n${'a'.repeat(65 * 1024 * 1024)}`;
   const baseUrl = await answering(`${HEADERS}transfer-encoding: chunked\r\n\r\n${part}`, { hanging: true });

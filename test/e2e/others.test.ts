@@ -97,6 +97,20 @@ describe('an API that', () => {
     await stack.ready(POLICIES, 'denied');
   });
 
+  test('is at another URL than the operator has shows as such, and not as a refusal', async () => {
+    await stack.apply(policy('misled'));
+    const { id } = (await stack.ready(POLICIES, 'misled')).status;
+    await stack.restart(undefined, { apiUrl: `${stack.api.url}/v1` });
+    await stack.apply(policy('misled', { description: 'changed' }), policy('lost'));
+    for (const name of ['misled', 'lost']) {
+      const { synced } = await stack.reason(POLICIES, name, 'Synced', 'ApiUnavailable');
+      expect(synced?.message).toContain('(TUNNEL_API_URL) answered 404, since it has no such path');
+    }
+    await stack.restart();
+    expect((await stack.ready(POLICIES, 'misled')).status.id).toBe(id);
+    await stack.ready(POLICIES, 'lost');
+  });
+
   test('cannot be reached shows as ApiUnavailable; objects that were Ready stay Ready', async () => {
     await stack.apply(policy('reachable'));
     await stack.ready(POLICIES, 'reachable');

@@ -1,5 +1,6 @@
 /** Requests to a path or method that does not exist. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { UNKNOWN_PATH } from '../../resources/definition/errors.ts';
 import { ApiError, notFound } from '../errors/errors.ts';
 import { sendError } from './error-handler.ts';
 
@@ -66,7 +67,7 @@ export function answerUnknown(known: KnownMethods) {
     // A route that supports the method may not have found the rest of the path: a file, for example.
     const error =
       methods.length === 0 || methods.includes(request.method)
-        ? notFound('This path does not exist.')
+        ? notFound('This path does not exist.', UNKNOWN_PATH)
         : new ApiError('METHOD_NOT_ALLOWED', `This path supports only ${allow}.`, { allow }, { allow });
     sendError(error, request, reply);
   };

@@ -35,6 +35,9 @@ export const errorBody = z
 
 export type ErrorBody = z.output<typeof errorBody>;
 
+/** The details of a 404 for a path that the API does not have, unlike one for a resource that does not exist. */
+export const UNKNOWN_PATH = { path: 'does not exist' } as const;
+
 /** Why a value is refused. */
 export interface Refusal {
   reason: string;

@@ -61,5 +61,7 @@ test.each([
   app.setNotFoundHandler(answerUnknown(collectMethods(app)));
   app.get('/files/*', (_, reply) => reply.callNotFound());
   const reply = await app.inject({ method, url });
-  expect([reply.statusCode, reply.headers.allow, reply.json().details.allow]).toEqual([status, allow, allow]);
+  const { details } = reply.json();
+  expect([reply.statusCode, reply.headers.allow, details.allow]).toEqual([status, allow, allow]);
+  expect(details.path).toBe(status === 404 ? 'does not exist' : undefined);
 });

@@ -25,7 +25,7 @@ export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
     const message =
       error.answer === undefined
         ? 'The management API does not respond; retrying'
-        : `The URL of the management API answered ${error.answer}; is that the management API? Retrying`;
+        : `The URL of the management API (TUNNEL_API_URL) answered ${error.answer}; is that the management API? Retrying`;
     return transient(REASON.apiUnavailable, message, error.retryAfterMs);
   }
   if (error instanceof KubeError) return classifyKubeError(error);
@@ -58,9 +58,16 @@ function classifyKubeError(error: KubeError): Failure {
   if (error.isConflict || error.isNotFound || error.isNamespaceTerminating) return stale(error, REASON.kubernetesError);
   // A 401 is temporary while a token is being replaced and while the API server starts.
   if (error.code === 401 || error.code === 429 || error.code >= 500) {
-    return transient(REASON.kubernetesError, 'The Kubernetes API is failing; retrying', error.retryAfterMs);
+    // A webhook that is down, for example, is the user's to mend.
+    const cause = error.code >= 500 ? `: ${repeatable(error.message)}` : '';
+    return transient(REASON.kubernetesError, `The Kubernetes API is failing${cause}; retrying`, error.retryAfterMs);
   }
   return { kind: 'terminal', reason: REASON.kubernetesError, message: error.message };
+}
+
+/** Without the port of a connection, which differs each time: the same failure must not be written again. */
+function repeatable(message: string): string {
+  return message.replaceAll(/(?<=\b(?:read|write) \w+ )\S+:\d+->/g, '');
 }
 
 function stale({ message }: Error, reason: Reason): Failure {

@@ -7,6 +7,7 @@ import { apiError } from '../things.ts';
 
 const limited = new ApiError({ error_code: 'RATE_LIMITED', status_code: 429, msg: 'm', details: {} }, 7_000);
 const terminating = new KubeError(403, 'Forbidden', 'x', undefined, ['NamespaceTerminating']);
+const cut = new KubeError(500, 'x', 'read tcp 10.0.0.1:43122->10.0.0.5:443: reset');
 const request = { request_id: 'r1' };
 const twoFields = apiError('INVALID_REQUEST', { '/acl/0': 'no', '/owner_id': 'does not exist', ...request });
 const ownerField = apiError('PERMISSION_DENIED', { '/owner_id': 'admins' });
@@ -32,7 +33,13 @@ test.each<[string, unknown, string, string?]>([
   ['a bug in the API', apiError('INTERNAL_ERROR'), 'transient ApiUnavailable', 'is failing (INTERNAL_ERROR); retrying'],
   ['no response', silent, 'transient ApiUnavailable 3', 'The management API does not respond; retrying'],
   ['a foreign response', foreign, 'transient ApiUnavailable', 'answered 502 with text/html; is that the man'],
-  ['an error of Kubernetes', new KubeError(500, 'x', 'x', 9), 'transient KubernetesError 9'],
+  ['an error of Kubernetes', new KubeError(500, 'x', 'no webhook', 9), 'transient KubernetesError 9', ': no webhook; '],
+  [
+    'a cut connection of Kubernetes',
+    cut,
+    'transient KubernetesError',
+    'failing: read tcp 10.0.0.5:443: reset; retrying',
+  ],
   ['a token that is being replaced', new KubeError(401, 'x', 'x'), 'transient KubernetesError'],
   ['throttling by Kubernetes', new KubeError(429, 'x', 'x'), 'transient KubernetesError'],
   ['no response of Kubernetes', new KubeUnreachableError('x'), 'transient KubernetesError'],

@@ -54,8 +54,9 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   },
   pending: {
     concern: 'nobody',
-    on: CERTIFICATE,
-    meaning: 'The certificate is requested but not issued. This release issues none: name a `certificateRef`.',
+    on: `\`Ready\`, ${CERTIFICATE}`,
+    meaning:
+      'On `Ready`: the operator has not seen the object yet. If this lasts, check that it runs and watches the namespace. On `CertificateReady`: the certificate is requested but not issued. This release issues none: name a `certificateRef`.',
   },
   notRequested: {
     concern: 'nobody',
@@ -79,7 +80,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   },
   paused: {
     concern: 'spec',
-    on: '`Synced`',
+    on: READY,
     meaning: 'The annotation `tunnel-operator.dev/paused` is set. Nothing is done, not even a deletion.',
     remedy: 'Remove the annotation.',
   },

@@ -98,7 +98,7 @@ describe('the annotation paused', () => {
     // A later reconcile of another object is done, so one of this object would have been done before it.
     await stack.reconciled(POLICIES, 'witness');
     expect(await ipPolicies.get(id)).toMatchObject({ description: 'a' });
-    expect((await stack.see(POLICIES, 'paused')).ready).toMatchObject({ status: 'True' });
+    expect((await stack.see(POLICIES, 'paused')).ready).toMatchObject({ status: 'Unknown', reason: 'Paused' });
     await stack.run('annotate', 'ipp', 'paused', `${ANNOTATION.paused}-`);
     await eventually(async () => expect(await stack.find(POLICIES, 'paused')).toBeUndefined());
     expect(await stack.remoteIds()).not.toContain(id);

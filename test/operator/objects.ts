@@ -44,7 +44,7 @@ export function object(fields: Fields = {}, annotations: Annotated = {}): KubeOb
 /** A condition as a reconcile of generation 1 leaves it. */
 export function condition(
   type: 'Ready' | 'Synced',
-  status: 'True' | 'False',
+  status: Condition['status'],
   more: Partial<Condition> = {},
 ): Condition {
   return {

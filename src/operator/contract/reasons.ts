@@ -5,6 +5,10 @@ export const CONDITION = {
   synced: 'Synced',
   referencesResolved: 'ReferencesResolved',
   dnsPublished: 'DNSPublished',
+  /** For kstatus; absent if not True: the operator is still working towards Ready. */
+  reconciling: 'Reconciling',
+  /** For kstatus; absent if not True: Ready needs somebody to change something. */
+  stalled: 'Stalled',
 } as const;
 
 export const REASON = {
@@ -18,7 +22,7 @@ export const REASON = {
   driftCorrected: 'DriftCorrected',
   /** Synced: managementPolicy Observe; nothing is written. */
   observed: 'Observed',
-  /** Synced: the annotation `paused` stops all work. */
+  /** Ready and Synced: the annotation `paused` stops all work. */
   paused: 'Paused',
   /** The API rejects the spec; the message names the fields. */
   rejected: 'Rejected',
@@ -68,7 +72,10 @@ export const REASON = {
   deletionBlocked: 'DeletionBlocked',
   /** CertificateReady: in use. */
   issued: 'Issued',
-  /** CertificateReady: requested but not issued yet; the job may not have started. */
+  /**
+   * Ready: the operator has not seen the object yet. CertificateReady: requested but not issued yet; the job may not have
+   * started.
+   */
   pending: 'Pending',
   /** CertificateReady: the domain asks for none. */
   notRequested: 'NotRequested',

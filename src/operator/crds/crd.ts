@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { CATEGORY, GROUP, VERSION } from '../contract/names.ts';
 import { type CelRule, celRegistry, celString } from '../managed/declaration/cel.ts';
 import type { AnyKind, PrinterColumn } from '../managed/declaration/kind.ts';
+import { DEFAULT_STATUS } from '../managed/identity/recorded-status.ts';
 import { conditionsSchema, statusShape } from './status-schema.ts';
 
 type Schema = Record<string, unknown>;
@@ -99,6 +100,7 @@ function rootSchema(kind: AnyKind): Schema {
       status: {
         ...status,
         description: 'Observed state, written by the operator.',
+        default: DEFAULT_STATUS,
         properties: {
           ...(status.properties as Schema),
           conditions: { ...conditionsSchema },

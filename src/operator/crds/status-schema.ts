@@ -1,6 +1,6 @@
 /** The part of the status that every kind has: what the reconcile writes, and the conditions. */
 import { z } from 'zod';
-import { managedStatus } from '../managed/identity/recorded-status.ts';
+import { managedStatus, NOT_OBSERVED } from '../managed/identity/recorded-status.ts';
 
 export const statusShape = {
   id: managedStatus.shape.id.meta({ description: 'Id of the remote resource in the management API.' }),
@@ -19,7 +19,10 @@ export const statusShape = {
   references: managedStatus.shape.references.meta({
     description: 'The ids that the references in the spec were resolved to.',
   }),
-  observedGeneration: z.int().optional().meta({ description: 'The metadata.generation that this status is about.' }),
+  observedGeneration: z
+    .int()
+    .default(NOT_OBSERVED)
+    .meta({ description: 'The metadata.generation that this status is about. -1 if it is about none.' }),
   lastHandledRotateAt: managedStatus.shape.lastHandledRotateAt.meta({
     description: 'Copy of the annotation rotate-handled-at, used if the annotations are lost.',
   }),
@@ -40,7 +43,7 @@ export const conditionsSchema = {
     properties: {
       type: {
         description:
-          'Ready: the remote resource matches the spec. Synced: the last reconcile succeeded. ReferencesResolved: everything that the spec refers to exists.',
+          'Ready: the remote resource matches the spec. Synced: the last reconcile succeeded. ReferencesResolved: everything that the spec refers to exists. Reconciling: not Ready yet. Stalled: not Ready until something is changed.',
         type: 'string',
         maxLength: 316,
       },

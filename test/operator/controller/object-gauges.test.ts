@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
 import { notReady, ObjectGauges } from '../../../src/operator/controller/object-gauges.ts';
+import { DEFAULT_STATUS } from '../../../src/operator/managed/identity/recorded-status.ts';
 import { condition, object } from '../objects.ts';
 
 const now = Date.parse('2026-11-21T11:00:00Z');
@@ -46,6 +47,7 @@ const conditions = (...all: object[]) => object({ created, status: { conditions:
 
 test.each([
   { what: 'that no reconcile has seen', of: object({ created }), is: ['NotReconciled', created] },
+  { what: 'with the default status', of: object({ created, status: DEFAULT_STATUS }), is: ['NotReconciled', created] },
   { what: 'that is paused', of: object({ created }, { paused: 'true' }), is: undefined },
   { what: 'that is Ready', of: conditions(condition('Ready', 'True')), is: undefined },
   {

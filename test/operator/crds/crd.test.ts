@@ -169,6 +169,13 @@ describe('the schema of an object', () => {
     expect(Object.keys(Object(status?.properties))).toEqual(expect.arrayContaining(['id', 'conditions', 'size']));
     expect(status).not.toHaveProperty('required');
   });
+
+  test('has a status that is about no generation, until the operator writes one', () => {
+    const { status } = schemaOf({}).properties;
+    const ready = { type: 'Ready', status: 'Unknown', reason: 'Pending', lastTransitionTime: '1970-01-01T00:00:00Z' };
+    expect(status?.default).toMatchObject({ observedGeneration: -1, conditions: [ready] });
+    expect(Object(status?.properties).observedGeneration).toMatchObject({ type: 'integer', default: -1 });
+  });
 });
 
 test('a CRD has the names and columns of its kind', () => {

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { ANNOTATION, FINALIZER } from '../../contract/names.ts';
-import { CONDITION } from '../../contract/reasons.ts';
-import { condition, findCondition } from '../../kube/conditions.ts';
+import { CONDITION, REASON } from '../../contract/reasons.ts';
+import { condition, findCondition, toKubeTime } from '../../kube/conditions.ts';
 import { annotation, type KubeObject } from '../../kube/kube-object.ts';
 import { claimedId, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
 
@@ -51,21 +51,46 @@ export const managedStatus = z.looseObject({
 
 export type ManagedStatus = z.output<typeof managedStatus>;
 
-/** By status object, which never changes: whether it is valid. The gauges look at that of every object at each scrape. */
+/** Differs from every generation: tools based on kstatus take an object without observedGeneration for current. */
+export const NOT_OBSERVED = -1;
+
+/** What the CRDs give an object without a status, so that nobody takes it for ready before the operator has seen it. */
+export const DEFAULT_STATUS = {
+  observedGeneration: NOT_OBSERVED,
+  conditions: [
+    {
+      type: CONDITION.ready,
+      status: 'Unknown',
+      reason: REASON.pending,
+      message:
+        'The operator has not seen this object yet: if this lasts, check that it runs and watches this namespace',
+      lastTransitionTime: toKubeTime(new Date(0)),
+    },
+  ],
+} satisfies ManagedStatus;
+
+/** The default tells nothing of the object, and comes back whenever the status is lost. */
+function isDefault({ observedGeneration, id, conditions = [] }: ManagedStatus): boolean {
+  const isPending = conditions.every(({ type, reason }) => type === CONDITION.ready && reason === REASON.pending);
+  return observedGeneration === NOT_OBSERVED && id === undefined && isPending;
+}
+
+/** By status object, which never changes: whether it counts. The gauges look at that of every object at each scrape. */
 const validity = new WeakMap<object, boolean>();
 
-function isManagedStatus(status: unknown): status is ManagedStatus {
+function isRecorded(status: unknown): status is ManagedStatus {
   if (typeof status !== 'object' || status === null) return false;
   const known = validity.get(status);
   if (known !== undefined) return known;
-  const { success } = managedStatus.safeParse(status);
-  validity.set(status, success);
-  return success;
+  const { data } = managedStatus.safeParse(status);
+  const isValid = data !== undefined && !isDefault(data);
+  validity.set(status, isValid);
+  return isValid;
 }
 
-/** The object's status; an invalid one counts as empty. */
+/** The object's status; an invalid one, and the default of the CRD, count as empty. */
 export function readStatus({ status }: KubeObject): ManagedStatus {
-  return isManagedStatus(status) ? status : {};
+  return isRecorded(status) ? status : {};
 }
 
 /** The identity in the status, written by the last successful reconcile; undefined if there was none. */
@@ -140,8 +165,9 @@ export function readyMessage(object: KubeObject): string {
  */
 export function isUnfinished(object: KubeObject): boolean {
   const { id, conditions = [] } = readStatus(object);
-  const hasFailed = findCondition(conditions, CONDITION.ready)?.status === 'False';
-  return hasFailed && id === undefined && mayAdopt(object) && isBegun(readIdentity(object));
+  // Unknown while it is paused.
+  const wasSeen = findCondition(conditions, CONDITION.ready) !== undefined;
+  return wasSeen && id === undefined && mayAdopt(object) && isBegun(readIdentity(object));
 }
 
 export function isReconcileRequested(object: KubeObject): boolean {

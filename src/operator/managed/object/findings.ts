@@ -1,6 +1,6 @@
 /** What the conditions say when nothing has failed; failure.ts has the failures. */
 import { ANNOTATION } from '../../contract/names.ts';
-import { CONDITION, REASON } from '../../contract/reasons.ts';
+import { CONDITION, REASON, type Reason } from '../../contract/reasons.ts';
 import { findCondition } from '../../kube/conditions.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { Finding, Remote } from '../declaration/external.ts';
@@ -19,6 +19,27 @@ export const RESOLVED: Finding = {
   reason: REASON.resolved,
   message: 'Every object, Secret and ConfigMap that the spec names is there',
 };
+
+/** What the object waits for may be applied after it, or is on its way: a GitOps tool must not give up yet. */
+const MAY_COME: readonly Reason[] = [
+  REASON.referenceNotFound,
+  REASON.referenceNotReady,
+  REASON.referenceDeleting,
+  REASON.referenceNotPermitted,
+  REASON.sourceNotFound,
+  REASON.waitingForModules,
+  REASON.deletionBlocked,
+];
+
+/** What kstatus reads besides Ready: whether to wait for an object that is not Ready, or to report that it has failed. */
+export function progress(ready: Finding, isTransient = false) {
+  const finding: Finding | undefined = ready.status === 'False' ? { ...ready, status: 'True' } : undefined;
+  const endsByItself = isTransient || MAY_COME.includes(ready.reason);
+  return {
+    [CONDITION.reconciling]: endsByItself ? finding : undefined,
+    [CONDITION.stalled]: endsByItself ? undefined : finding,
+  };
+}
 
 /** Keeps a reported correction visible until the object changes, so that a steady state writes nothing. */
 export function unchanged(object: KubeObject): Finding {

@@ -10,7 +10,7 @@ import type { WatchCache } from '../../kube/watch-cache.ts';
 import { type Finding, type Remote, type Renewal, StaleObject } from '../declaration/external.ts';
 import { type ManagedSpec, readSpec } from '../declaration/spec.ts';
 import { type Identity, identityAnnotations, startOverlaps } from '../identity/identity.ts';
-import { hasFinalizer, readStatus, type UsedInputs } from '../identity/recorded-status.ts';
+import { hasFinalizer, NOT_OBSERVED, readStatus, type UsedInputs } from '../identity/recorded-status.ts';
 import { earliest } from '../identity/schedule.ts';
 import type { Claims } from '../knowledge/claims.ts';
 import type { ReissueBackoff } from '../secrets/reissue-backoff.ts';
@@ -130,7 +130,8 @@ export class ManagedObject {
     const conditions = mergeConditions(current.conditions ?? [], findings, generation, new Date());
     const requested = annotation(this.object, ANNOTATION.reconcileRequestedAt);
     const lastHandledReconcileAt = this.#isCompared ? requested : current.lastHandledReconcileAt;
-    const status: Record<string, unknown> = { ...current, ...about, lastHandledReconcileAt, conditions };
+    const before = { observedGeneration: NOT_OBSERVED, ...current };
+    const status: Record<string, unknown> = { ...before, ...about, lastHandledReconcileAt, conditions };
     if (sameStatus(current, status)) return;
     // No patch: for one the API server would encode and decode the whole object once more.
     const body = { ...this.#typeMeta, metadata: { name, namespace, uid, resourceVersion }, status };

@@ -8,7 +8,7 @@ import { UNRESOLVED_REASONS } from '../declaration/input.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
 import { identityInStatus, readIdentity } from '../identity/identity.ts';
 import { readStatus, readyMessage } from '../identity/recorded-status.ts';
-import { adoptionIgnored, RESOLVED, withNote } from './findings.ts';
+import { adoptionIgnored, progress, RESOLVED, withNote } from './findings.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 
 export interface CurrentState {
@@ -36,10 +36,12 @@ export async function writeStatus(
   const note = adoptionIgnored(object);
   const isNews = note !== undefined && !readyMessage(object).includes(note);
   const dnsPublished = await managed.publishDnsRecords(spec, remote);
+  const shown = withNote(ready, note);
   await managed.writeStatus(
     {
-      [CONDITION.ready]: withNote(ready, note),
+      [CONDITION.ready]: shown,
       [CONDITION.synced]: synced,
+      ...progress(shown),
       ...whenResolved(managed.inputs !== undefined),
       ...kind.declared.conditions?.(spec, remote),
       [CONDITION.dnsPublished]: dnsPublished,
@@ -68,7 +70,9 @@ export async function showPaused(managed: ManagedObject): Promise<Outcome> {
   const superseded = readIdentity(managed.object).retiring.map(({ id }) => id);
   const kept = superseded.length === 0 ? '' : `; superseded, and not deleted while paused: ${superseded.join(', ')}`;
   const message = `Reconciliation is paused by the annotation ${ANNOTATION.paused}; remove it or set it to "false" to resume${kept}`;
-  await managed.writeStatus({ [CONDITION.synced]: { status: 'False', reason: REASON.paused, message } });
+  const ready: Finding = { status: 'Unknown', reason: REASON.paused, message };
+  const synced: Finding = { status: 'False', reason: REASON.paused, message };
+  await managed.writeStatus({ [CONDITION.ready]: ready, [CONDITION.synced]: synced, ...progress(ready) });
   return managed.outcome();
 }
 
@@ -87,12 +91,17 @@ export async function showFailure(managed: ManagedObject, failure: ShownFailure)
 }
 
 /** What the conditions say about the failure. */
-export function failureFindings(object: KubeObject, failure: ShownFailure): Record<string, Finding> {
+export function failureFindings(object: KubeObject, failure: ShownFailure): Record<string, Finding | undefined> {
   const { reason, message } = failure;
   const finding = withNote({ status: 'False', reason, message }, adoptionIgnored(object));
   const wasReady = findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.status === 'True';
   if (failure.keepReady && wasReady) return { [CONDITION.synced]: finding };
   const isUnresolved = UNRESOLVED_REASONS.includes(reason);
   const resolved = isUnresolved ? { [CONDITION.referencesResolved]: finding } : {};
-  return { [CONDITION.ready]: finding, [CONDITION.synced]: finding, ...resolved };
+  return {
+    [CONDITION.ready]: finding,
+    [CONDITION.synced]: finding,
+    ...progress(finding, failure.keepReady),
+    ...resolved,
+  };
 }

@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { readPolicies } from '../declaration/spec.ts';
 import { type Identity, identityInStatus, readIdentity } from '../identity/identity.ts';
-import { hasFinalizer, isDeleting, readStatus, shownIdentity } from '../identity/recorded-status.ts';
+import { hasFinalizer, isDeleting, NOT_OBSERVED, readStatus, shownIdentity } from '../identity/recorded-status.ts';
 import { resourceIdOf } from '../knowledge/inputs.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { mayRetire } from '../object/rivals.ts';
@@ -38,9 +38,9 @@ export async function ensureOwnerShown(managed: ManagedObject): Promise<void> {
   const identity = readIdentity(managed.object);
   const before = shownIdentity(managed.object)?.externalId;
   if (before === identity.externalId) return;
-  const shown = { id: identity.externalId, ...identityInStatus(identity) };
-  // Drop observedGeneration, so that differences at the new owner are not taken for drift.
-  await managed.writeStatus({}, before === undefined ? shown : { ...shown, observedGeneration: undefined });
+  // Differences at a new owner are not drift.
+  const observedGeneration = NOT_OBSERVED;
+  await managed.writeStatus({}, { id: identity.externalId, ...identityInStatus(identity), observedGeneration });
 }
 
 /** Shows the owner again after a restore, which loses the status. Must come before a failure is shown there. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { FINALIZER } from '../../../../src/operator/contract/names.ts';
 import {
+  DEFAULT_STATUS,
   doubtAbout,
   hasFinalizer,
   idNotAdopted,
@@ -62,6 +63,8 @@ test.each([
   ['replaces another resource', false, { createGeneration: '3', retiring: JSON.stringify(retiring) }, failed],
   ['may have lost everything', false, {}, undefined],
   ['may have lost everything, and has failed since', false, {}, failed],
+  ['was paused after it had failed', true, { createGeneration: '1' }, { conditions: [condition('Ready', 'Unknown')] }],
+  ['is new', false, { createGeneration: '1' }, DEFAULT_STATUS],
   ['has not failed yet', false, { createGeneration: '1' }, { conditions: [condition('Synced', 'False')] }],
 ])('an object that %s is unfinished: %s', (_, expected, annotations, kept) => {
   expect(isUnfinished(object({ status: kept }, annotations))).toBe(expected);
@@ -85,6 +88,10 @@ test.each([
   ['as written', { id: 'x' }, { id: 'x' }],
   ['as empty if there is none', undefined, {}],
   ['as empty if it is malformed', { conditions: 'many' }, {}],
+  ['as empty if it is the default', DEFAULT_STATUS, {}],
+  ['as empty if only the generation is the default', { observedGeneration: -1 }, {}],
+  ['as written if it has more than the default', { ...DEFAULT_STATUS, id: 'x' }, { ...DEFAULT_STATUS, id: 'x' }],
+  ['as written if it shows a failure alone', failed, failed],
 ])('a status is read %s', (_, kept, expected) => {
   expect(readStatus(object({ status: kept }))).toEqual(expected);
 });

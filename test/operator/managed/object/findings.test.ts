@@ -6,6 +6,7 @@ import {
   driftCorrected,
   observedReady,
   observedSynced,
+  progress,
   tokenUnavailable,
   UP_TO_DATE,
   unchanged,
@@ -36,6 +37,20 @@ test.each([
   ['different', observedSynced(['acl', 'b']), 'True', 'Observed', 'Only observed; differs in spec.acl, spec.b'],
 ])('the finding of a resource that is %s', (_, finding, status, reason, message) => {
   expect(finding).toMatchObject({ status, reason, message: expect.stringContaining(message) });
+});
+
+test.each([
+  ['is Ready', 'True', 'Available', false, []],
+  ['is paused', 'Unknown', 'Paused', false, []],
+  ['is refused', 'False', 'Rejected', false, ['Stalled']],
+  ['has expired', 'False', 'Expired', false, ['Stalled']],
+  ['cannot be written for now', 'False', 'KubernetesError', true, ['Reconciling']],
+  ['waits for a reference', 'False', 'ReferenceNotFound', false, ['Reconciling']],
+  ['waits for modules', 'False', 'WaitingForModules', false, ['Reconciling']],
+] as const)('an object that %s tells kstatus so', (_, status, reason, isTransient, expected) => {
+  const conditions = Object.entries(progress({ status, reason, message: 'm' }, isTransient));
+  const present = conditions.filter(([, finding]) => finding !== undefined);
+  expect(present).toEqual(expected.map((type) => [type, { status: 'True', reason, message: 'm' }]));
 });
 
 test('the annotation adopt is ignored, with a note, if the object has another resource', () => {

@@ -75,6 +75,7 @@ describe('a status', () => {
     expect((await stored()).status).toEqual({
       id: 'thg_1',
       hostname: 'h',
+      observedGeneration: -1,
       conditions: [{ type: 'Ready', ...found, observedGeneration: 3, lastTransitionTime: expect.any(String) }],
     });
     await managed.writeStatus({ Ready: found }, { hostname: 'h' });

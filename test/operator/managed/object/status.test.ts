@@ -25,8 +25,12 @@ test.each([
   ['both if it is transient and the object was never Ready', object(), true, ['Ready', 'Synced']],
 ])('a failure shows in %s', (_, of, keepReady, expected) => {
   const findings = failureFindings(of, { ...failure, keepReady });
-  expect(Object.keys(findings)).toEqual(expected);
-  for (const finding of Object.values(findings)) expect(finding).toEqual({ status: 'False', ...failure });
+  const failed = Object.entries(findings).filter(([, finding]) => finding?.status === 'False');
+  expect(failed.map(([type]) => type)).toEqual(expected);
+  for (const type of expected) expect(findings[type]).toEqual({ status: 'False', ...failure });
+  const moving = expected.includes('Ready') ? (keepReady ? 'Reconciling' : 'Stalled') : undefined;
+  const [shown] = Object.entries(findings).find(([, finding]) => finding?.status === 'True') ?? [];
+  expect(shown).toBe(moving);
 });
 
 const shownStatus = z.looseObject({ conditions: z.array(kubeCondition) });
@@ -107,10 +111,14 @@ test.each([
   ['two resources', ['ipp_0', 'ipp_9'], /to resume; superseded, and not deleted while paused: ipp_0, ipp_9$/],
 ])('a paused object that has superseded %s says so', async (_, ids, message) => {
   const retiring = JSON.stringify(ids.map((id) => ({ id, generation: 1, after: '2026-11-21T10:00:00Z' })));
-  const { managed, stored } = await managing(object({}, { ...created, retiring, paused: 'true' }));
+  const before = { conditions: [condition('Ready', 'False'), { ...condition('Ready', 'True'), type: 'Stalled' }] };
+  const of = object({ status: before }, { ...created, retiring, paused: 'true' });
+  const { managed, stored } = await managing(of);
   const outcome = await showPaused(managed);
-  const synced = { status: 'False', reason: 'Paused', message: expect.stringMatching(message) };
-  expect(conditionOf(await stored(), 'Synced')).toMatchObject(synced);
+  const shown = { reason: 'Paused', message: expect.stringMatching(message) };
+  expect(conditionOf(await stored(), 'Ready')).toMatchObject({ status: 'Unknown', ...shown });
+  expect(conditionOf(await stored(), 'Synced')).toMatchObject({ status: 'False', ...shown });
+  expect(conditionOf(await stored(), 'Stalled')).toBeUndefined();
   expect(outcome).toEqual({ object: await stored() });
 });
 

@@ -26,6 +26,7 @@ test.each([
   expect(conditions).toMatchObject([
     { type: 'Ready', ...ready },
     { type: 'Synced', status: 'True', message },
+    ...(ready.status === 'False' ? [{ type: 'Stalled', status: 'True' }] : []),
   ]);
   expect(things.updated).toEqual([]);
 });

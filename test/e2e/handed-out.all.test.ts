@@ -50,26 +50,27 @@ describe.each([
   },
 ])('the value from $kind.kind', ({ kind, spec, body, secretType, key, idKey, format, isOneTime }) => {
   const type = ours(kind.plural);
+  const suffix = kind.delivery?.handout.suffix ?? '';
   const make = (name: string, more: object = {}, annotations: Record<string, string> = {}) =>
     stack.apply(manifest({ name: kind.kind }, name, { ...spec, ...more }, annotations));
   const made = async (name: string, more: object = {}) => {
     await make(name, more);
     const id = String((await stack.ready(type, name)).status.id);
-    return { id, value: (await stack.secret(name))?.[key] ?? '' };
+    return { id, value: (await stack.secret(name + suffix))?.[key] ?? '' };
   };
 
   test('is in a Secret of its own type, owned by the object, and nowhere else', async () => {
     const name = `${kind.singular}-plain`;
     const { id, value } = await made(name);
     expect(value).toMatch(format);
-    const { metadata, type: secret } = await kube.get(SECRETS, name, namespace);
+    const { metadata, type: secret } = await kube.get(SECRETS, name + suffix, namespace);
     expect(secret).toBe(secretType);
-    expect(await stack.secret(name)).toEqual({ [key]: value, [idKey]: id });
+    expect(await stack.secret(name + suffix)).toEqual({ [key]: value, [idKey]: id });
     const sha256 = createHash('sha256').update(value).digest('hex');
     expect(metadata.annotations).toEqual({ [ANNOTATION.tokenSha256]: sha256 });
     const { object, status } = await stack.see(type, name);
     expect(metadata.ownerReferences).toMatchObject([{ kind: kind.kind, name, uid: object.metadata.uid }]);
-    expect(status).toMatchObject({ id, secretName: name });
+    expect(status).toMatchObject({ id, secretName: name + suffix });
     expect(JSON.stringify([object, await stack.events(name), stack.logs])).not.toContain(value);
   });
 
@@ -81,11 +82,11 @@ describe.each([
     const before = await made(name);
     await stack.restart(async () => {
       const change = patch ? ['patch', '--type=merge', '-p', JSON.stringify(patch)] : ['delete'];
-      await stack.run(...change, 'secret', name);
+      await stack.run(...change, 'secret', name + suffix);
     });
     await eventually(async () => {
       const { status } = await stack.ready(type, name);
-      const data = await stack.secret(name);
+      const data = await stack.secret(name + suffix);
       expect(data).toEqual({ [key]: expect.stringMatching(format), [idKey]: status.id });
       expect(data?.[key] === before.value).toBe(!isOneTime);
       expect(status.id === before.id).toBe(!isOneTime);
@@ -100,7 +101,7 @@ describe.each([
     await make(name, { secret, deletionPolicy: 'Retain' });
     await stack.ready(type, name);
     expect(await stack.secret(moved)).toEqual({ OTHER: before.value, [idKey]: before.id });
-    expect(await stack.secret(name)).toBeUndefined();
+    expect(await stack.secret(name + suffix)).toBeUndefined();
     expect((await kube.get(SECRETS, moved, namespace)).metadata.labels).toMatchObject({ app: 'shop' });
 
     await stack.remove(type, name);
@@ -117,16 +118,16 @@ describe.each([
     await make(name, {}, { [ANNOTATION.adopt]: id });
     if (isOneTime) {
       await stack.reason(type, name, 'Ready', 'TokenUnavailable');
-      expect(await stack.secret(name)).toBeUndefined();
+      expect(await stack.secret(name + suffix)).toBeUndefined();
     } else {
       await stack.ready(type, name);
-      expect((await stack.secret(name))?.[idKey]).toBe(id);
+      expect((await stack.secret(name + suffix))?.[idKey]).toBe(id);
     }
     await stack.annotate(type, name, { [ANNOTATION.rotateRequestedAt]: 'now' });
     await eventually(async () => {
       const { status } = await stack.ready(type, name);
       expect(status.id).not.toBe(id);
-      expect(await stack.secret(name)).toEqual({ [key]: expect.stringMatching(format), [idKey]: status.id });
+      expect(await stack.secret(name + suffix)).toEqual({ [key]: expect.stringMatching(format), [idKey]: status.id });
     });
   });
 });

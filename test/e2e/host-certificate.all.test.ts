@@ -33,7 +33,7 @@ const reissued = (name: string, id: string) =>
   eventually(async () => {
     const resource = await shown(name);
     expect(resource.id).not.toBe(id);
-    expect(await stack.secret(name)).toEqual({
+    expect(await stack.secret(`${name}-ssh-certificate`)).toEqual({
       'ssh_host_key-cert.pub': resource.certificate,
       'ssh-host-certificate-id': resource.id,
     });

@@ -23,14 +23,15 @@ test.each([
   const first = await stack.ready(of, name);
   const bot = String((await stack.ready(BOTS, name)).status.id);
   expect(first.status.ownerId).toBe(bot);
-  const token = (await stack.secret(name))?.[key];
+  const secretName = String(first.status.secretName);
+  const token = (await stack.secret(secretName))?.[key];
 
   await stack.annotate(of, name, { [ANNOTATION.rotateRequestedAt]: 'now' });
   await eventually(async () => {
     const { status } = await stack.ready(of, name);
     expect(status.id).not.toBe(first.status.id);
     expect(status.ownerId).toBe(bot);
-    expect((await stack.secret(name))?.[key]).not.toBe(token);
+    expect((await stack.secret(secretName))?.[key]).not.toBe(token);
     expect(await stack.remoteIds()).not.toContain(first.status.id);
   });
   await stack.run('delete', BOTS.plural, name, '--wait=false');

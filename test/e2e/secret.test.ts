@@ -1,11 +1,13 @@
 /** The Secret that holds a credential's token. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { credentialsOf, encoded } from './credentials.ts';
-import { CREDENTIALS, credential, eventually, SECRETS, startStack } from './stack.ts';
+import { CREDENTIALS, credential, eventually, ours, SECRETS, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'secret' });
 const { namespace, kube } = stack;
+const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };
 const { made, tokenOf, patchSecret } = credentialsOf(stack);
 
 describe('the Secret of a credential', () => {
@@ -51,8 +53,7 @@ describe('a Secret that belongs to something else', () => {
     const { ready } = await stack.reason(CREDENTIALS, 'taken', 'Ready', 'SecretConflict');
     expect(ready).toMatchObject({ status: 'False', message: expect.stringContaining('Secret taken exists') });
     expect(await stack.secret('taken')).toEqual({ token: 'mine' });
-    const waiting = (await stack.remoteIds()).filter((id) => !remotes.includes(id));
-    expect(waiting.length).toBeLessThanOrEqual(1);
+    await eventually(async () => expect(await stack.remoteIds()).toEqual(remotes));
     const about = { kind: 'TunnelCredential', reason: 'SecretConflict' };
     const conflicts = () => stack.metric('tunnel_operator_not_ready_objects', about);
     await eventually(async () => expect(await conflicts()).toBe(1));
@@ -62,9 +63,39 @@ describe('a Secret that belongs to something else', () => {
     expect(await stack.accepts(await tokenOf('taken'))).toBe(true);
     const created = (await stack.remoteIds()).filter((id) => !remotes.includes(id));
     expect(created).toHaveLength(1);
-    expect(created).toEqual(expect.arrayContaining(waiting));
     await eventually(async () => expect(await conflicts()).toBe(0));
   });
+
+  test('does not keep an object of another kind from having one of its own', async () => {
+    await made('shared');
+    const target = { webhook: { url: 'https://hooks.example.com/a' } };
+    await stack.apply({ ...credential('shared', { target }), kind: 'EventDestination' });
+    await stack.ready(ours('eventdestinations'), 'shared');
+    expect(Object.keys((await stack.secret('shared-signing-secret')) ?? {})).toContain('signing-secret');
+  });
+});
+
+test('with room for one Secret in a quota, nothing remains of the second credential until there is more', async () => {
+  const remotes = await stack.remoteIds();
+  const used = { secrets: String((await kube.list(SECRETS, { namespace })).items.length) };
+  const hard = { secrets: String(Number(used.secrets) + 1) };
+  await stack.run('create', 'quota', 'one-more', `--hard=secrets=${hard.secrets}`);
+  await kube.patch(QUOTAS, 'one-more', { status: { hard, used } }, namespace, 'status');
+  await stack.apply(credential('fits'), credential('excess'));
+  const [refused, other] = await eventually(async () => {
+    const seen = await Promise.all(['fits', 'excess'].map((name) => stack.see(CREDENTIALS, name)));
+    const isRefused = ({ ready }: (typeof seen)[number]) => ready?.reason === 'KubernetesError';
+    expect(seen.map(isRefused).toSorted()).toEqual([false, true]);
+    return seen.toSorted((a, b) => Number(isRefused(b)) - Number(isRefused(a)));
+  });
+  expect(refused?.ready?.message).toContain('exceeded quota');
+  await eventually(async () => expect(await stack.remoteIds()).toHaveLength(remotes.length + 1));
+  await stack.run('delete', 'quota', 'one-more');
+  for (const { object } of [refused, other].filter((seen) => seen !== undefined)) {
+    await stack.reconciled(CREDENTIALS, object.metadata.name);
+    await stack.ready(CREDENTIALS, object.metadata.name);
+    expect(await stack.accepts(await tokenOf(object.metadata.name))).toBe(true);
+  }
 });
 
 describe('a Secret that was', () => {

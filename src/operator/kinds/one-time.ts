@@ -42,7 +42,7 @@ export function oneTime(handout: Handout, stays?: string) {
       },
     ] satisfies PrinterColumn[],
     describe(declared: RotatedSpec & ManagedSpec, observed: Issued, object: KubeObject) {
-      const secretName = secretInStatus(declared, observed, object);
+      const secretName = secretInStatus(handout, declared, observed, object);
       const rotatesAt = secretName === undefined ? undefined : rotationTime(declared, observed.created_at);
       return { secretName, issuedAt: observed.created_at, rotatesAt: rotatesAt?.toISOString() };
     },
@@ -71,10 +71,11 @@ const aboutSecret = (what: string) => `The Secret that holds the ${what}.`;
 
 /** The name of the Secret, once the object manages this resource. */
 export function secretInStatus(
+  handout: Handout,
   declared: SecretSpec & ManagedSpec,
   { id }: Remote,
   object: KubeObject,
 ): string | undefined {
   const isManaged = declared.managementPolicy === 'Manage' && annotation(object, ANNOTATION.externalId) === id;
-  return isManaged ? secretNameOf(object, declared) : undefined;
+  return isManaged ? secretNameOf(handout, object, declared) : undefined;
 }

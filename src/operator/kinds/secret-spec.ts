@@ -14,14 +14,17 @@ export const durationField = (about: string) =>
 const stringMap = (about: string, rules: readonly CelRule[], value = z.string()) =>
   z.record(z.string(), value).optional().meta({ description: about, maxProperties: 64, 'x-cel': rules });
 
-export const secret = ({ what, key, idKey }: Handout) =>
+export const secret = ({ what, key, idKey, suffix }: Handout) =>
   z
     .object({
-      name: z.string().max(253).optional().meta({
-        description:
-          'Name of the Secret. Defaults to the name of this object. The operator never overwrites a Secret that it did not create.',
-        'x-cel': secretNameRules,
-      }),
+      name: z
+        .string()
+        .max(253)
+        .optional()
+        .meta({
+          description: `Name of the Secret. Defaults to the name of this object${suffix && `, followed by ${suffix}`}. The operator never overwrites a Secret that it did not create.`,
+          'x-cel': secretNameRules,
+        }),
       key: z
         .string()
         .max(253)

@@ -103,7 +103,7 @@ export const sshHostCertificateKind = plainKind(sshHostCertificate, {
   ],
   wideColumns: ['principals', 'ssh_certificate_authority_id'],
   describe: (declared, observed: Certificate, object) => {
-    const secretName = secretInStatus(declared, observed, object);
+    const secretName = secretInStatus(certificate, declared, observed, object);
     const renewsAt = secretName === undefined ? undefined : renewalOf(declared, observed);
     return { secretName, validUntil: observed.valid_until, renewsAt: renewsAt?.toISOString() };
   },

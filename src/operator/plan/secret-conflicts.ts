@@ -51,7 +51,7 @@ export class SecretConflicts {
     const { handout, external, object, decision } = delivery;
     const spec = delivering.parse(delivery.spec);
     const { kind = '', metadata } = object;
-    const name = { namespace: metadata.namespace ?? '', name: secretNameOf(object, spec) };
+    const name = { namespace: metadata.namespace ?? '', name: secretNameOf(handout, object, spec) };
     const found = await this.#find(name);
     await turn;
     if (found === 'forbidden') return;

@@ -197,20 +197,23 @@ interface Tokens {
   due?: Renewal | undefined;
   /** Rejects if a token could not be delivered. */
   prepare?: () => Promise<void>;
+  deliver?: Delivery<ThingSpec, Thing>['deliver'];
 }
 
 /** Makes it a kind with tokens; the tokens of the things in `held` are in their Secrets. */
 export function tokens(
   held: readonly string[],
-  { isOneTime = true, due, prepare = async () => {} }: Tokens = {},
+  { isOneTime = true, due, prepare = async () => {}, deliver }: Tokens = {},
 ): Partial<ThingKind> {
   const renewal = () => (due ? { due } : {});
-  const handout = { what: 'token', secretType: 'any', idKey: 'id', key: 'token', member: 'token', isOneTime };
+  const names = { secretType: 'any', suffix: '', idKey: 'id', key: 'token', member: 'token' };
+  const handout = { what: 'token', ...names, isOneTime };
   const delivery: Delivery<ThingSpec, Thing> = {
     handout,
     renewal,
+    nameFor: () => 'any',
     prepare,
-    deliver: async (_recipient, _spec, { id }) => (held.includes(id) ? 'held' : 'lost'),
+    deliver: deliver ?? (async (_recipient, _spec, { id }) => (held.includes(id) ? 'held' : 'lost')),
     looksHeld: () => true,
     stored: async () => [...held],
     release: async () => [...held],

@@ -84,6 +84,8 @@ export interface Recipient {
 /** For kinds whose resource hands out a value, possibly only once, which must be stored in the cluster. */
 export interface Delivery<Spec, R extends Remote> {
   readonly handout: Handout;
+  /** The name of the Secret. */
+  nameFor(object: KubeObject, spec: Spec): string;
   /** Called before anything is created or replaced. @throws Blocked or KubeError when nothing could be stored */
   prepare(object: KubeObject, spec: Spec): Promise<void>;
   /** Stores the value. `lost`: neither the response nor the Secret has it. @throws StaleObject before anything is written */

@@ -1,11 +1,13 @@
 /** A value that a resource hands out and a Secret stores: a token, a signing secret, a certificate. */
-import { SECRET_TYPE } from '../../contract/names.ts';
+import { GROUP, SECRET_TYPE } from '../../contract/names.ts';
 
 export interface Handout {
   /** In messages, as in `token`. */
   readonly what: string;
   /** The type of its Secrets. */
   readonly secretType: string;
+  /** Ends the name of a Secret whose name the spec does not set: objects of several kinds may have one name. */
+  readonly suffix: string;
   /** The key of the resource's id, next to the value: `credential-id`. */
   readonly idKey: string;
   /** The key of the value, unless the spec sets another. */
@@ -19,10 +21,12 @@ export interface Handout {
 /** @param family the resources' family, which names the key of the id */
 export function handout(
   family: { readonly name: string },
-  about: Omit<Handout, 'secretType' | 'idKey'> & { type: keyof typeof SECRET_TYPE },
+  about: Omit<Handout, 'secretType' | 'suffix' | 'idKey'> & { type: keyof typeof SECRET_TYPE },
 ): Handout {
   const { type, ...rest } = about;
-  return { ...rest, secretType: SECRET_TYPE[type], idKey: `${family.name.replaceAll('_', '-')}-id` };
+  const secretType = SECRET_TYPE[type];
+  const suffix = type === 'authtoken' ? '' : secretType.replace(`${GROUP}/`, '-');
+  return { ...rest, secretType, suffix, idKey: `${family.name.replaceAll('_', '-')}-id` };
 }
 
 /** The value in a response; undefined if the response does not contain it. */

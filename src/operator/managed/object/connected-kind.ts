@@ -103,6 +103,13 @@ export class ConnectedKind {
     return this.specIfValid(object) ?? this.declared.readMembers(object.spec);
   }
 
+  /** The values of the status for the observed resource. */
+  describe(spec: ManagedSpec, remote: Remote, object: KubeObject): Record<string, unknown> {
+    const described: Record<string, unknown> = this.declared.describe(spec, remote, object);
+    if (!this.delivery || described.secretName === undefined) return described;
+    return { ...described, secretName: this.delivery.nameFor(object, spec) };
+  }
+
   /** When to look again without an event: when the resource ends, or when the service may have changed it. */
   refreshAt(remote: Remote, now: Date): Date | undefined {
     const end = this.#endOf(remote);

@@ -19,8 +19,9 @@ import type { ConnectedKind } from './connected-kind.ts';
 import { observedSynced } from './findings.ts';
 
 /** The part of a kind that a comparison needs. */
-export interface ComparableKind extends Pick<ConnectedKind, 'isAttached' | 'expired' | 'now' | 'referencesOf'> {
-  declared: Pick<AnyKind, 'describe' | 'owner'>;
+export interface ComparableKind
+  extends Pick<ConnectedKind, 'describe' | 'isAttached' | 'expired' | 'now' | 'referencesOf'> {
+  declared: Pick<AnyKind, 'owner'>;
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
@@ -110,7 +111,7 @@ function observedDiffers(
 /** Whether the service has changed a value that the status shows. */
 function describesOtherwise(kind: ComparableKind, spec: ManagedSpec, object: KubeObject, remote: Remote): boolean {
   const status = readStatus(object);
-  const described = Object.entries(kind.declared.describe(spec, remote, object));
+  const described = Object.entries(kind.describe(spec, remote, object));
   return described.some(([name, value]) => !sameStatus(status[name], value));
 }
 

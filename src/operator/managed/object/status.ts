@@ -54,7 +54,7 @@ export async function writeStatus(
       sources: someOf(managed.inputs?.sources),
       references: someOf(managed.inputs?.references),
       lastHandledRotateAt: annotation(object, ANNOTATION.rotateHandledAt),
-      ...kind.declared.describe(spec, remote, object),
+      ...kind.describe(spec, remote, object),
       observedGeneration: object.metadata.generation,
     },
   );

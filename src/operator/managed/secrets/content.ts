@@ -4,6 +4,7 @@ import { sha256Hex } from '../../../resources/formats/sha256.ts';
 import { ANNOTATION, API_VERSION, MANAGED_BY } from '../../contract/names.ts';
 import { annotation, type KubeObject, type OwnerReference } from '../../kube/kube-object.ts';
 import type { Handout } from '../declaration/handout.ts';
+import { readStatus } from '../identity/recorded-status.ts';
 import { decode, encode, encodedData, idIn } from './data.ts';
 import { isOwnedBy } from './ownership.ts';
 import type { CachedSecret } from './secret-cache.ts';
@@ -18,8 +19,15 @@ export interface SecretSpec {
   };
 }
 
-export function secretNameOf(object: KubeObject, spec: SecretSpec): string {
-  return spec.secret.name ?? object.metadata.name;
+/** A Secret that has the bare name of its object, as all had once, keeps it. */
+export function secretNameOf(handout: Pick<Handout, 'suffix'>, object: KubeObject, spec: SecretSpec): string {
+  const { name } = object.metadata;
+  const isBare = readStatus(object).secretName === name;
+  return spec.secret.name ?? (isBare ? name : defaultSecretName(handout, object));
+}
+
+export function defaultSecretName({ suffix }: Pick<Handout, 'suffix'>, { metadata }: KubeObject): string {
+  return `${metadata.name}${suffix}`;
 }
 
 /** A value with the resource that hands it out. */
@@ -104,7 +112,7 @@ export function secretBody(
     kind: 'Secret',
     type: handout.secretType,
     metadata: {
-      name: secretNameOf(object, spec),
+      name: secretNameOf(handout, object, spec),
       ...(existing ? { uid: existing.metadata.uid, resourceVersion: existing.metadata.resourceVersion } : {}),
       labels: { ...before?.labels, ...labels },
       annotations: { ...before?.annotations, ...annotations, [ANNOTATION.tokenSha256]: sha256Hex(value) },

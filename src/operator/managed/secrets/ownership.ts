@@ -1,11 +1,12 @@
 /** Which object a Secret belongs to. */
+import { sha256Hex } from '../../../resources/formats/sha256.ts';
 import { ANNOTATION } from '../../contract/names.ts';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject, OwnerReference } from '../../kube/kube-object.ts';
 import type { ObjectChange } from '../../kube/object-store.ts';
 import { Blocked } from '../declaration/external.ts';
 import type { Handout } from '../declaration/handout.ts';
-import { mayAdopt, readIdentity } from '../identity/identity.ts';
+import { claimedId, mayAdopt, readIdentity } from '../identity/identity.ts';
 import { readStatus } from '../identity/recorded-status.ts';
 import { idIn } from './data.ts';
 
@@ -22,6 +23,18 @@ export function isOurs(handout: Handout, existing: KubeObject, object: KubeObjec
   const { externalId, retiring } = readIdentity(object);
   const held = releasedId(handout, existing);
   return held !== undefined && [id, externalId, ...retiring.map((entry) => entry.id)].includes(held);
+}
+
+/** The same according to the cache. The object may be yet to adopt the resource. */
+export function looksOurs(
+  handout: Handout,
+  { object: existing, digests }: { object: KubeObject; digests: Readonly<Record<string, string>> },
+  object: KubeObject,
+): boolean {
+  if (existing.type !== handout.secretType) return false;
+  if (isOwnedBy(existing, object) || isOfPredecessor(handout, existing, object)) return true;
+  const id = claimedId(object);
+  return id !== undefined && isReleased(handout, existing) && digests[handout.idKey] === sha256Hex(id);
 }
 
 /** Whether the operator wrote the Secret and has since removed its owner. */

@@ -5,9 +5,17 @@ import type { KubeObject } from '../../kube/kube-object.ts';
 import type { Delivery, Recipient, Remote } from '../declaration/external.ts';
 import { type Handout, valueIn } from '../declaration/handout.ts';
 import { readIdentity } from '../identity/identity.ts';
-import { type Handed, isIntact, type SecretSpec, secretBody, secretNameOf, storedValue } from './content.ts';
+import {
+  defaultSecretName,
+  type Handed,
+  isIntact,
+  type SecretSpec,
+  secretBody,
+  secretNameOf,
+  storedValue,
+} from './content.ts';
 import { idIn } from './data.ts';
-import { formerNames, isOwnedBy, isReleased, requireOwnership } from './ownership.ts';
+import { formerNames, isOwnedBy, isReleased, looksOurs, requireOwnership } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
 import { requireSecretType, requireUnaltered, requireWritable } from './unwritable-secret.ts';
 
@@ -34,9 +42,9 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     this.#mayExist = mayExist;
   }
 
-  async prepare(object: KubeObject, spec: Spec): Promise<void> {
+  async prepare(object: KubeObject, declared: Spec): Promise<void> {
     const { namespace } = object.metadata;
-    const name = secretNameOf(object, spec);
+    const { spec, name } = this.#named(object, declared);
     // If the Secret cannot be created after all, repeating the create returns the token again.
     if (!this.#secrets.cached(object, name) && this.#acceptsSecrets(namespace)) return;
     const body = (known?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, known);
@@ -48,10 +56,10 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     requireUnaltered(body(existing), await this.#secrets.tryPatch(name, body(existing), namespace));
   }
 
-  async deliver(recipient: Recipient, spec: Spec, remote: R): Promise<'held' | 'lost'> {
+  async deliver(recipient: Recipient, declared: Spec, remote: R): Promise<'held' | 'lost'> {
     const { object } = recipient;
     const { id } = remote;
-    const name = secretNameOf(object, spec);
+    const { spec, name } = this.#named(object, declared);
     const shown = valueIn(this.handout, remote);
     // A one-time value in a response was just issued and cannot be read again. A cached Secret does not prove it is stored.
     const isNew = this.handout.isOneTime && shown !== undefined;
@@ -72,11 +80,16 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     return 'held';
   }
 
-  looksHeld(object: KubeObject, spec: Spec): boolean {
+  nameFor(object: KubeObject, spec: Spec): string {
+    return this.#named(object, spec).name;
+  }
+
+  looksHeld(object: KubeObject, declared: Spec): boolean {
     const { externalId } = readIdentity(object);
+    const { spec, name } = this.#named(object, declared);
     return (
       externalId !== undefined &&
-      this.#formerNames(object, secretNameOf(object, spec)).length === 0 &&
+      this.#formerNames(object, name).length === 0 &&
       this.#isIntact(object, spec, { id: externalId })
     );
   }
@@ -93,7 +106,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const { uid: owner, namespace } = object.metadata;
     const held: string[] = [];
     // A Secret released before a crash no longer has the owner, and may not be in the status yet: also try its declared name.
-    for (const name of new Set([...this.#formerNames(object, undefined), declaredName(object)])) {
+    for (const name of new Set([...this.#formerNames(object, undefined), ...declaredNames(this.handout, object)])) {
       const existing = await this.#secrets.find(name, namespace);
       if (!existing) continue;
       const id = idIn(existing, this.handout) ?? '';
@@ -109,7 +122,6 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   }
 
   async #write(object: KubeObject, spec: SecretSpec, handed: Handed, known?: KubeObject): Promise<void> {
-    const name = secretNameOf(object, spec);
     const { namespace } = object.metadata;
     const created = secretBody(this.handout, object, spec, handed);
     const create = () => this.#secrets.create(created, namespace);
@@ -118,7 +130,15 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     const body = secretBody(this.handout, object, spec, handed, existing);
     requireSecretType(this.handout, existing);
     requireWritable(existing, body.data);
-    requireUnaltered(body, await this.#secrets.patch(name, body, namespace));
+    requireUnaltered(body, await this.#secrets.patch(body.metadata.name, body, namespace));
+  }
+
+  /** The spec with the name of the Secret, which is the bare name of the object if it has a Secret of that name. */
+  #named<S extends SecretSpec>(object: KubeObject, spec: S): { spec: S; name: string } {
+    const bare = this.#secrets.cached(object, object.metadata.name);
+    const isBare = spec.secret.name === undefined && bare !== undefined && looksOurs(this.handout, bare, object);
+    const name = isBare ? object.metadata.name : secretNameOf(this.handout, object, spec);
+    return { spec: { ...spec, secret: { ...spec.secret, name } }, name };
   }
 
   #acceptsSecrets(namespace: string | undefined): boolean {
@@ -175,13 +195,15 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
 
   /** According to the cache. */
   #isIntact(object: KubeObject, spec: SecretSpec, expected: { id: string; value?: string | undefined }): boolean {
-    return isIntact(this.handout, this.#secrets.cached(object, secretNameOf(object, spec)), object, spec, expected);
+    const cached = this.#secrets.cached(object, secretNameOf(this.handout, object, spec));
+    return isIntact(this.handout, cached, object, spec, expected);
   }
 }
 
-/** The name of the Secret in the spec, even if the rest of the spec is invalid. */
-function declaredName({ metadata, spec }: KubeObject): string {
-  return nameInSpec.parse(spec)?.secret?.name ?? metadata.name;
+/** The names that the Secret may have by the spec, even if the rest of the spec is invalid. */
+function declaredNames(handout: Handout, object: KubeObject): string[] {
+  const given = nameInSpec.parse(object.spec)?.secret?.name;
+  return given === undefined ? [object.metadata.name, defaultSecretName(handout, object)] : [given];
 }
 
 const nameInSpec = z

@@ -17,7 +17,8 @@ const kind: ComparableKind = {
   now: () => new Date(),
   // A resource of size 0 has expired.
   expired: (remote) => (sizeOf(remote) === 0 ? OVER : undefined),
-  declared: { describe: (_spec, remote) => ({ shape: 'round', size: sizeOf(remote) }) },
+  declared: {},
+  describe: (_spec, remote) => ({ shape: 'round', size: sizeOf(remote) }),
 };
 const manage: ManagedSpec = { managementPolicy: 'Manage', deletionPolicy: 'Delete' };
 const observe: ManagedSpec = { ...manage, managementPolicy: 'Observe' };
@@ -41,7 +42,7 @@ describe('whether an object needs a closer look', () => {
   const deleting = object({ metadata: { deletionTimestamp: 't' } }, { externalId: 'x' });
   const [equal, different] = [observedSynced([]).message, observedSynced(['size']).message];
   const showingNothing = object({ status: { conditions: [condition('Synced', 'True')] } }, { adopt: 'x' });
-  const managing: ComparableKind = { ...kind, declared: { describe: () => ({ size: 2 }) } };
+  const managing: ComparableKind = { ...kind, describe: () => ({ size: 2 }) };
 
   test.each<[string, boolean, ManagedSpec | undefined, typeof having, ReturnType<typeof remotes>, ComparableKind?]>([
     ['as declared', false, manage, having, remotes(1)],
@@ -79,7 +80,7 @@ describe('whether an object needs a closer look', () => {
     ['expired, with another problem', false, 'False', 'SecretConflict', 0],
     ['extended, but shown as Expired', true, 'False', 'Expired', 1],
   ])('%s: %s', (_, expected, status, reason, size) => {
-    const anySize: ComparableKind = { ...kind, external: { changes: () => [] }, declared: { describe: () => ({}) } };
+    const anySize: ComparableKind = { ...kind, external: { changes: () => [] }, describe: () => ({}) };
     const conditions = [condition('Ready', status, { reason })];
     const of = object({ status: { id: 'x', conditions } }, { externalId: 'x' });
     expect(differs(anySize, manage, of, remotes(size))).toBe(expected);
@@ -96,7 +97,8 @@ describe('whether an object needs a closer look', () => {
     const modules: ComparableKind = {
       ...kind,
       isAttached: true,
-      declared: { ...modulesOf(owner), describe: () => ({}) },
+      declared: modulesOf(owner),
+      describe: () => ({}),
     };
     const synced = condition('Synced', 'True', { message: equal });
     const of = object(inSync({ conditions: isInSync ? [condition('Ready', 'True'), synced] : [] }), {

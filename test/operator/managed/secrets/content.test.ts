@@ -52,8 +52,19 @@ const cached = (secret: KubeObject) => {
 };
 
 test('the Secret has the name of its object, unless the spec sets another', () => {
-  expect(secretNameOf(credential, spec)).toBe('cred');
-  expect(secretNameOf(credential, { secret: { key: 'token', name: 'other' } })).toBe('other');
+  expect(secretNameOf(token, credential, spec)).toBe('cred');
+  expect(secretNameOf(token, credential, { secret: { key: 'token', name: 'other' } })).toBe('other');
+});
+
+test('objects of several kinds and one name have Secrets of different names', () => {
+  const types = ['authtoken', 'apiKey', 'signingSecret', 'sshCertificate'] as const;
+  const names = types.map((type) => secretNameOf(handout({ name: 'any' }, { ...token, type }), credential, spec));
+  expect(names).toEqual(['cred', 'cred-api-key', 'cred-signing-secret', 'cred-ssh-certificate']);
+});
+
+test('a Secret with the bare name of its object keeps it', () => {
+  const before = { ...credential, status: { secretName: 'cred' } };
+  expect(secretNameOf(handout({ name: 'any' }, { ...token, type: 'apiKey' }), before, spec)).toBe('cred');
 });
 
 const foreign = edited(written(), { labels: { x: 'y' }, annotations: { x: 'y' } });

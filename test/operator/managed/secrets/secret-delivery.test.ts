@@ -222,6 +222,23 @@ describe('a token', () => {
   });
 });
 
+const apiKey = handout({ name: 'credential' }, { ...about, type: 'apiKey', isOneTime: true });
+const bare = written('cred', { type: SECRET_TYPE.apiKey });
+test.each<[string, string, Circumstances, Parameters<typeof object>[0]?]>([
+  ['with the suffix of its type', 'cred-api-key', {}],
+  ['with it, although another object has a Secret of the bare name', 'cred-api-key', { cached: [written()] }],
+  ['without, if it has been there without', 'cred', { cached: [bare] }],
+  [
+    'without, if it was left behind there',
+    'cred',
+    { cached: [{ ...bare, metadata: { ...bare.metadata, ...released.metadata } }] },
+  ],
+  ['without, if the status says so', 'cred', {}, { status: { secretName: 'cred' } }],
+])('the Secret has the name of its object %s', async (_, expected, circumstances, fields) => {
+  const { delivery, to } = await delivering({ secrets: [], of: apiKey, ...circumstances });
+  expect(delivery.nameFor(to(fields), spec)).toBe(expected);
+});
+
 test.each<[string, boolean, Circumstances, SecretSpec?, KubeObject?]>([
   ['it is in its Secret', true, { cached: [written()] }],
   ['there is no Secret', false, {}],

@@ -7,6 +7,7 @@ import { type Identity, idempotencyOf, readIdentity, renumbered } from '../ident
 import type { ManagedObject } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
 import { guarded } from './guarding.ts';
+import { handOver } from './handover.ts';
 import { recoverIdentity } from './recovery.ts';
 import { changedForGood, type FoundRemote, lost, requireDeliverable, supersede } from './replacement.ts';
 
@@ -35,7 +36,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
       await supersede(managed, spec, remote, changed);
       continue;
     }
-    const held = delivery ? await delivery.deliver(managed, spec, remote) : 'held';
+    const held = await handOver(managed, spec, remote, identity.generation);
     if (delivery && held === 'lost') {
       await supersede(managed, spec, remote, lost(delivery));
       continue;

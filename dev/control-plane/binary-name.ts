@@ -1,2 +1,9 @@
 /** The programs that a control plane and its tests need. */
-export type BinaryName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kubectl' | 'helm' | 'promtool';
+export type BinaryName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kubectl'
+  | 'helm'
+  | 'promtool'
+  | 'kstatus';

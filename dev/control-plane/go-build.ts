@@ -15,7 +15,7 @@ const KUBERNETES_VARIABLES = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: M
 interface Recipe {
   readonly package: string;
   /** The folder next to this file whose go.mod to build with. Without it, the package is installed by version. */
-  readonly module?: 'kubernetes' | 'etcd';
+  readonly module?: 'kubernetes' | 'etcd' | 'kstatus';
   /** Linker variables, which set what `--version` prints. */
   readonly variables?: Readonly<Record<string, string>>;
   /** Build tags. */
@@ -36,6 +36,7 @@ const RECIPES: Readonly<Record<BinaryName, Recipe>> = {
     variables: { 'helm.sh/helm/v4/internal/version.version': `v${HELM_VERSION}` },
   },
   promtool: promtool(),
+  kstatus: { module: 'kstatus', package: '.' },
 };
 
 function promtool(): Recipe {

@@ -1,10 +1,11 @@
 /**
- * The versions that the tests use. The Go modules in `kubernetes/` and `etcd/` require the same ones; a test compares
+ * The versions that the tests use. The Go modules in `kubernetes/`, `etcd/` and `kstatus/` require the same ones; a test compares
  * them.
  */
 export const PINNED_KUBERNETES = '1.36.3';
 /** `TEST_KUBERNETES` names another one, such as the oldest that the chart supports. */
 export const KUBERNETES_VERSION = process.env.TEST_KUBERNETES || PINNED_KUBERNETES;
 export const ETCD_VERSION = '3.6.10';
+export const KSTATUS_VERSION = '0.37.2';
 export const HELM_VERSION = '4.3.1';
 export const PROMETHEUS_VERSION = '3.16.0';

@@ -8,7 +8,7 @@ import { CATEGORY, GROUP, VERSION } from '../contract/names.ts';
 import { type CelRule, celRegistry, celString } from '../managed/declaration/cel.ts';
 import type { AnyKind, PrinterColumn } from '../managed/declaration/kind.ts';
 import { DEFAULT_STATUS } from '../managed/identity/recorded-status.ts';
-import { conditionsSchema, statusShape } from './status-schema.ts';
+import { columnsShape, conditionsSchema, statusShape } from './status-schema.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -84,7 +84,8 @@ function printerColumn({ name, type, jsonPath, description, priority }: PrinterC
 
 function rootSchema(kind: AnyKind): Schema {
   const spec = structural(toJsonSchema(kind.spec));
-  const status = structural(toJsonSchema(z.object({ ...statusShape, ...kind.status.shape })));
+  const columns = kind.printerColumns.some(({ lists }) => lists) ? columnsShape : {};
+  const status = structural(toJsonSchema(z.object({ ...statusShape, ...columns, ...kind.status.shape })));
   const rules = celRules(kind.rules);
   const isRequired = spec.required !== undefined;
   return {

@@ -32,6 +32,14 @@ export const statusShape = {
     .meta({ description: 'Last value of the annotation reconcile-requested-at that the operator has acted on.' }),
 };
 
+/** For kinds with columns that show lists. */
+export const columnsShape = {
+  columns: z
+    .record(z.string(), z.string())
+    .optional()
+    .meta({ description: 'What `kubectl get` shows of lists: their first items.' }),
+};
+
 export const conditionsSchema = {
   description: 'Conditions of the object: Ready, Synced and others.',
   type: 'array',

@@ -11,7 +11,7 @@ import type { Remote } from '../managed/declaration/external.ts';
 import { refTo } from '../managed/declaration/input-schemas.ts';
 import { type AnyKind, kind } from '../managed/declaration/kind.ts';
 import { camelCase } from '../managed/declaration/spec-terms.ts';
-import { ID_COLUMN, referenceColumn, WIDE } from './columns.ts';
+import { ID_COLUMN, listColumn, referenceColumn, WIDE } from './columns.ts';
 import type { FamilyCalls } from './external-of-family.ts';
 import { externalOfModules, type ModuleCalls, type Owner } from './external-of-modules.ts';
 import { type Family, type FamilyField, familyFields, memberNames } from './family-fields.ts';
@@ -97,7 +97,7 @@ export function attachedKind(
     rules,
     printerColumns: [
       referenceColumn(ownerRef, `The ${title} that the modules belong to.`),
-      { name: 'Modules', type: 'string', jsonPath: '.status.modules', description: 'The modules that are set.' },
+      listColumn('status', 'modules', 'The modules that are set.'),
       { ...ID_COLUMN, description: `Id of the ${title} in the management API.`, ...WIDE },
     ],
     external: (client) =>

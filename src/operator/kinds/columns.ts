@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { PrinterColumn } from '../managed/declaration/kind.ts';
 import { type FamilyField, inputOf, isDeclarable, specSchemaOf } from './family-fields.ts';
+import { requestShape } from './spelling.ts';
 
 /** For columns that only `-o wide` shows. */
 export const WIDE = { priority: 1 };
@@ -20,11 +21,17 @@ export function columnOf(column: string | PrinterColumn, fields: readonly Family
   if (!given) throw new Error(`the family has no field ${column} to make a column of`);
   const { member } = given;
   if (!isDeclarable(given)) return fieldColumn('status', member, given.field.view);
-  if (!given.field.refersTo) return fieldColumn('spec', member, inputOf(given));
-  const schema = specSchemaOf(given);
-  return schema instanceof z.ZodArray
-    ? { ...fieldColumn('spec', member, schema), name: targetName(member) }
-    : referenceColumn(member, schema.meta()?.description ?? '');
+  const schema = given.field.refersTo ? specSchemaOf(given) : inputOf(given);
+  const description = schema.meta()?.description ?? '';
+  const shape = requestShape(schema);
+  if (shape instanceof z.ZodArray || shape instanceof z.ZodRecord) return listColumn('spec', member, description);
+  return given.field.refersTo ? referenceColumn(member, description) : fieldColumn('spec', member, schema);
+}
+
+/** A column with the items of a list or map. */
+export function listColumn(place: 'spec' | 'status', member: string, description: string): PrinterColumn {
+  const jsonPath = `.status.columns.${member}`;
+  return { name: targetName(member), type: 'string', jsonPath, description, lists: { in: place, member } };
 }
 
 function fieldColumn(part: 'spec' | 'status', member: string, schema: z.ZodType): PrinterColumn {

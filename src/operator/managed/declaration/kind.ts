@@ -13,6 +13,8 @@ export interface PrinterColumn {
   description: string;
   /** 0: always shown; 1: only with `-o wide`. */
   priority?: number;
+  /** The list or map that it shows as text. The API server would show it as JSON, so the status has the text. */
+  lists?: { readonly in: 'spec' | 'status'; readonly member: string };
 }
 
 export interface DnsRecord {

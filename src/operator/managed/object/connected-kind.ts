@@ -15,6 +15,7 @@ import { earliest } from '../identity/schedule.ts';
 import { type Inputs, resourceIdOf } from '../knowledge/inputs.ts';
 import type { SecretAccess } from '../secrets/secret-access.ts';
 import { SecretDelivery } from '../secrets/secret-delivery.ts';
+import { columnTexts } from './column-texts.ts';
 
 export class ConnectedKind {
   readonly declared: AnyKind;
@@ -106,8 +107,9 @@ export class ConnectedKind {
   /** The values of the status for the observed resource. */
   describe(spec: ManagedSpec, remote: Remote, object: KubeObject): Record<string, unknown> {
     const described: Record<string, unknown> = this.declared.describe(spec, remote, object);
-    if (!this.delivery || described.secretName === undefined) return described;
-    return { ...described, secretName: this.delivery.nameFor(object, spec) };
+    const isDelivered = this.delivery !== undefined && described.secretName !== undefined;
+    const secretName = isDelivered ? { secretName: this.delivery.nameFor(object, spec) } : {};
+    return { ...described, ...secretName, ...columnTexts(this.declared.printerColumns, object, described) };
   }
 
   /** When to look again without an event: when the resource ends, or when the service may have changed it. */

@@ -38,7 +38,7 @@ async function runCommand(): Promise<void> {
 
   // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
   const { apiSettings, postgresUrl } = await import('./api/settings.ts');
-  const { kubeconfigProblem, operatorSettings } = await import('./operator/settings.ts');
+  const { kubeconfigProblem, namespacesProblem, operatorSettings } = await import('./operator/settings.ts');
 
   const apiTable = { ...apiSettings, ...logSettings, ...tracingSettings };
   addSettings(program.command('api').description('serve the management API'), apiTable).action(async (flags) => {
@@ -53,7 +53,7 @@ async function runCommand(): Promise<void> {
     const settings = readSettings(operatorTable, flags, process.env);
     const { keepProcessSmall } = await import('./operator/lean-process.ts');
     keepProcessSmall();
-    const problem = await kubeconfigProblem(settings.kubeconfig);
+    const problem = namespacesProblem(settings) ?? (await kubeconfigProblem(settings.kubeconfig));
     if (problem !== undefined) throw new BadSettings(problem);
     await runOperator(settings, version);
   });

@@ -21,7 +21,9 @@ import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
 import { LeaderElection, leaseTimes } from './kube/leader-election.ts';
 import { LeaseAnnotation } from './kube/lease-annotation.ts';
-import { WatchCache } from './kube/watch-cache.ts';
+import { NamespacePresence, skipped } from './kube/namespace-presence.ts';
+import { SelectedNamespaces } from './kube/selected-namespaces.ts';
+import { WatchCache, type WatchCacheOptions } from './kube/watch-cache.ts';
 import { leaseName } from './lease-name.ts';
 import { digester } from './managed/declaration/digest.ts';
 import { Inputs } from './managed/knowledge/inputs.ts';
@@ -37,6 +39,8 @@ import { OuterShell } from './outer-shell.ts';
 import type { OperatorConfig } from './settings.ts';
 
 const NAME = 'tunnel-operator';
+/** The name of the cache of the selected namespaces. */
+const SELECTED = 'Namespace';
 
 export class TunnelOperator extends OuterShell {
   readonly #config: OperatorConfig;
@@ -50,6 +54,10 @@ export class TunnelOperator extends OuterShell {
   readonly #owner: ApiOwner;
   readonly #client: Client;
   readonly #eventRecorder: EventRecorder;
+  readonly #presence: NamespacePresence;
+  /** Undefined without a selector. */
+  readonly #selected: SelectedNamespaces | undefined;
+  readonly #scope: Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched'>;
   readonly #secrets: SecretCache;
   readonly #dnsEndpoints: DnsEndpoints;
   readonly #sources: SourceCache;
@@ -96,8 +104,12 @@ export class TunnelOperator extends OuterShell {
     const mayCall = () => this.#mayCall();
     this.#client = createApiClient(config, { ...calls, mayCall, onUnauthenticated, onInstallation });
     this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
-    const { namespaces, silenceMs } = config;
-    const watch = { namespaces, silenceMs, log, metrics };
+    const { namespaces, namespaceSelector, silenceMs } = config;
+    this.#presence = new NamespacePresence(this.#kube, { log, metrics });
+    this.#selected =
+      namespaceSelector && new SelectedNamespaces(this.#kube, String(namespaceSelector), { silenceMs, log, metrics });
+    this.#scope = { namespaces, presence: this.#presence, isWatched: this.#selected?.isWatched };
+    const watch = { ...this.#scope, silenceMs, log, metrics };
     this.#secrets = new SecretCache(this.#kube, watch);
     this.#dnsEndpoints = new DnsEndpoints(this.#kube, watch);
     const index = new ReferenceIndex();
@@ -131,8 +143,7 @@ export class TunnelOperator extends OuterShell {
   }
 
   protected override async init(): Promise<void> {
-    const { namespaces, shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces, allowUserApiKeys } =
-      this.#config;
+    const { shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces, allowUserApiKeys } = this.#config;
     const mayAdopt = (name: string) => adoptNamespaces === undefined || adoptNamespaces.includes(name);
     const access = new SecretAccess(this.#kube, this.#secrets, mayAdopt);
     this.#controllers = allKinds.map(
@@ -142,7 +153,7 @@ export class TunnelOperator extends OuterShell {
           eventRecorder: this.#eventRecorder,
           secrets: this.#secrets,
           dnsEndpoints: this.#dnsEndpoints,
-          namespaces,
+          scope: this.#scope,
           isOurs: ({ metadata }) => shardSelector === undefined || shardSelector.matches(metadata.labels),
           concurrency,
           resyncMs,
@@ -231,6 +242,10 @@ export class TunnelOperator extends OuterShell {
   }
 
   async #fillCaches(): Promise<void> {
+    await this.#selected?.start(() => {
+      for (const [name, cache] of this.#caches()) if (name !== SELECTED) cache.relist();
+      this.#dnsEndpoints.watch.relist();
+    });
     await Promise.all([...this.#controllers.map(({ cache }) => cache.start()), this.#secrets.watch.start()]);
     await this.#secrets.watch.filled;
     // After the kinds: only objects that are referred to are kept.
@@ -281,7 +296,10 @@ export class TunnelOperator extends OuterShell {
     );
     const isChanging = this.#state === 'starting' || this.#state === 'stopping';
     const own = [isChanging ? this.#state : undefined, this.#owner.problem, this.#election.problem];
-    return { ...found, problems: [...own.filter((problem) => problem !== undefined), ...found.problems] };
+    return {
+      problems: [...own.filter((problem) => problem !== undefined), ...found.problems],
+      details: [...found.details, ...this.#presence.missing.map(skipped)],
+    };
   }
 
   /** All caches, those of the kinds first. */
@@ -291,6 +309,7 @@ export class TunnelOperator extends OuterShell {
       ['Secret', this.#secrets.watch],
       ...this.#sources.watches.map(([kind, cache]): [string, WatchCache] => [`${kind} metadata`, cache]),
       ['ReferenceGrant', this.#grants],
+      ...(this.#selected ? [[SELECTED, this.#selected.watch] satisfies [string, WatchCache]] : []),
     ];
   }
 

@@ -10,6 +10,14 @@ import { apiBaseUrl, duration, names, onOff, someNames, wholeNumber } from '../s
 import type { Settings, Values } from '../settings/settings.ts';
 import { LabelSelector } from './kube/label-selector.ts';
 
+const labelSelector = (message: string) =>
+  z.string().transform((text, context) => {
+    const selector = LabelSelector.parse(text);
+    if (selector) return selector;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
+
 export const operatorSettings = {
   apiUrl: {
     env: 'TUNNEL_API_URL',
@@ -46,19 +54,17 @@ export const operatorSettings = {
     isRepeatable: true,
     schema: someNames.optional(),
   },
+  namespaceSelector: {
+    env: 'WATCH_NAMESPACE_SELECTOR',
+    flag: '--namespace-selector <selector>',
+    description: 'watch only the namespaces whose labels match, also those that come to match later',
+    schema: labelSelector('must be a label selector, such as team=shop or tunnels notin (off)').optional(),
+  },
   shardSelector: {
     env: 'SHARD_SELECTOR',
     flag: '--shard-selector <selector>',
     description: 'take only objects whose labels match, and leave the others to other operators; default: all',
-    schema: z
-      .string()
-      .transform((text, context) => {
-        const selector = LabelSelector.parse(text);
-        if (selector) return selector;
-        context.addIssue({ code: 'custom', message: 'must be a label selector, such as shard=a or shard!=a' });
-        return z.NEVER;
-      })
-      .optional(),
+    schema: labelSelector('must be a label selector, such as shard=a or shard!=a').optional(),
   },
   adoptNamespaces: {
     env: 'ADOPT_NAMESPACES',
@@ -168,6 +174,14 @@ export const operatorSettings = {
     schema: duration('0s', '1h'),
   },
 } as const satisfies Settings;
+
+/** Why settings cannot be combined; undefined if they can. */
+export function namespacesProblem(
+  settings: Pick<OperatorConfig, 'namespaces' | 'namespaceSelector'>,
+): string | undefined {
+  if (settings.namespaces === undefined || settings.namespaceSelector === undefined) return undefined;
+  return 'set --namespace (WATCH_NAMESPACE) or --namespace-selector (WATCH_NAMESPACE_SELECTOR), not both';
+}
 
 export type OperatorConfig = Values<typeof operatorSettings>;
 

@@ -131,6 +131,28 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
       expect(await tryRelease('install', [CHART], values, 'second')).toMatchObject(a);
     await release('install', [CHART], other('b'), 'second');
     await release('uninstall', [], undefined, 'second');
+    const selecting = (watchNamespaceSelector: string) => ({ ...other(), watchNamespaceSelector });
+    await release('upgrade', [CHART], { ...selecting('team=a'), crds: {} });
+    expect(await tryRelease('install', [CHART], selecting('team=a'), 'second')).toMatchObject(all);
+    await release('install', [CHART], selecting('team=b'), 'second');
+    await release('uninstall', [], undefined, 'second');
+    await release('upgrade', [CHART], DATABASE);
+  });
+
+  test('skips a namespace to watch that does not exist, until it does', async () => {
+    const values = { ...DATABASE, watchNamespaces: ['a', 'later'] };
+    const roles = async () => {
+      const named = ['-l', 'app.kubernetes.io/component=operator', '-o', 'jsonpath={.items[*].metadata.namespace}'];
+      const found = await kubectl(['get', 'roles', '--all-namespaces', ...named]);
+      return found.split(' ').filter((namespace) => namespace !== NAMESPACE);
+    };
+    await release('upgrade', [CHART], values);
+    expect(await roles()).toEqual(['a']);
+    await kubectl(['create', 'namespace', 'later']);
+    await release('upgrade', [CHART], values);
+    expect(await roles()).toEqual(['a', 'later']);
+    await kubectl(['delete', 'namespace', 'later']);
+    await release('upgrade', [CHART], values);
     await release('upgrade', [CHART], DATABASE);
   });
 

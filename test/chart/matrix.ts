@@ -37,6 +37,7 @@ export const MATRIX: Record<string, object> = {
   },
   CloudNativePG: { database: { cloudNativePG: { enabled: true, storage: { storageClass: 'fast' } } } },
   'some namespaces': { ...DATABASE, watchNamespaces: ['default', 'kube-public'] },
+  'namespaces by label': { ...DATABASE, watchNamespaceSelector: 'team=shop' },
   'only the operator': {
     api: { enabled: false },
     operator: { apiUrl: 'https://api.example.com', apiKey: { existingSecret: 'key' } },

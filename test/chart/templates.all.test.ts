@@ -88,6 +88,11 @@ describe('the chart refuses, with a reason:', () => {
       { ...DATABASE, operator: { serviceAccount: { create: false } } },
       /operator\.serviceAccount\.create=false needs operator\.serviceAccount\.name/,
     ],
+    [
+      'namespaces both by name and by label',
+      { ...DATABASE, watchNamespaces: ['a'], watchNamespaceSelector: 'team=a' },
+      /set watchNamespaces or watchNamespaceSelector, not both/,
+    ],
     ['a misspelt value', { ...DATABASE, watchNamespace: ['a'] }, /additional properties 'watchNamespace' not allowed/],
     ['a value of the wrong type', { ...DATABASE, watchNamespaces: 'a' }, /got string, want array/],
     ['a URL of another database system', { database: { url: 'mysql://x' } }, /does not match pattern/],
@@ -139,6 +144,14 @@ test('the CustomResourceDefinitions are those of crds/, which other tests apply'
   expect(new Set(kept)).toEqual(new Set(['keep']));
   const going = named(await render({ ...DATABASE, crds: { keep: false } }), 'CustomResourceDefinition');
   expect(going.filter(({ metadata }) => 'helm.sh/resource-policy' in metadata.annotations)).toEqual([]);
+});
+
+test('watching namespaces by their labels needs the right to see them', async () => {
+  const objects = await render({ ...DATABASE, watchNamespaceSelector: 'team in (shop, bank)' });
+  const role = objects.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name.endsWith('-operator'));
+  const rule = { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] };
+  expect(role).toMatchObject({ rules: expect.arrayContaining([rule]) });
+  expect(JSON.stringify(objects)).toContain('{"name":"WATCH_NAMESPACE_SELECTOR","value":"team in (shop, bank)"}');
 });
 
 test('watching only some namespaces needs no cluster-wide right', async () => {

@@ -10,6 +10,7 @@ export function operatorSettings(
     ...own,
     acceptNewOwner: undefined,
     namespaces: [namespace],
+    namespaceSelector: undefined,
     shardSelector: undefined,
     adoptNamespaces: undefined,
     // The rows of all kinds include an API key without an owner.

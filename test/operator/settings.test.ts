@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { kubeconfigProblem, operatorSettings } from '../../src/operator/settings.ts';
+import { kubeconfigProblem, namespacesProblem, operatorSettings } from '../../src/operator/settings.ts';
 import { flagName, readSettings } from '../../src/settings/settings.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'operator-settings-'));
@@ -72,4 +72,18 @@ test.each<[string, string, RegExp | undefined]>([
     expect(problem).toMatch(expected);
     expect(problem).not.toContain('hidden');
   }
+});
+
+test.each([
+  [{ WATCH_NAMESPACE: 'a' }, undefined],
+  [{ WATCH_NAMESPACE_SELECTOR: 'team=shop' }, undefined],
+  [
+    { WATCH_NAMESPACE: 'a', WATCH_NAMESPACE_SELECTOR: 'team=shop' },
+    /^set --namespace .* or --namespace-selector .*, not both$/,
+  ],
+])('namespaces are given by name or by selector: %j', (env, expected) => {
+  const all = { TUNNEL_API_URL: 'http://api', TUNNEL_API_KEY: 'key', ...env };
+  const problem = namespacesProblem(readSettings(operatorSettings, {}, all));
+  if (expected === undefined) expect(problem).toBeUndefined();
+  else expect(problem).toMatch(expected);
 });

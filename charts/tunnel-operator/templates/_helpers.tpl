@@ -205,7 +205,14 @@ key: bootstrap-api-key
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.watchNamespaces .Values.watchNamespaceSelector -}}
+{{- fail "set watchNamespaces or watchNamespaceSelector, not both." -}}
+{{- end -}}
 {{- include "tunnel-operator.refuseSecondOperator" . -}}
+{{- end -}}
+
+{{- define "tunnel-operator.namespaceSelector" -}}
+tunnel-operator.dev/namespace-selector
 {{- end -}}
 
 {{/*
@@ -239,9 +246,12 @@ operators. A forbidden lookup fails the installation, so only types that this re
 {{- $isLease := hasSuffix "-lease" .roleRef.name -}}
 {{- /* The release's own namespace may have been searched only for the Lease. */}}
 {{- $isCommon := or (not .metadata.namespace) (not $.Values.watchNamespaces) (has .metadata.namespace $.Values.watchNamespaces) -}}
-{{- if and $isCommon (not $isLease) -}}
+{{- $otherSelector := get (.metadata.annotations | default dict) (include "tunnel-operator.namespaceSelector" $) -}}
+{{- /* Two selectors are trusted to have no namespace in common. */}}
+{{- $isApart := and $otherSelector $.Values.watchNamespaceSelector (ne $otherSelector $.Values.watchNamespaceSelector) -}}
+{{- if and $isCommon (not $isLease) (not $isApart) -}}
 {{- $where := .metadata.namespace | empty | ternary "all namespaces" (print "the namespace " .metadata.namespace) -}}
-{{- fail (printf "%s already has an operator for %s, and the two would overwrite each other's changes: set watchNamespaces in both, with none in common, or %s." $other $where $share) -}}
+{{- fail (printf "%s already has an operator for %s, and the two would overwrite each other's changes: set watchNamespaces, or watchNamespaceSelector, in both, with none in common, or %s." $other $where $share) -}}
 {{- else if and $isLease (eq .metadata.namespace $.Release.Namespace) -}}
 {{- fail (printf "%s already has an operator, and both would use the same Lease, so only one would be active: install this one in another namespace, or %s." $other $share) -}}
 {{- end -}}
@@ -361,4 +371,23 @@ topologySpreadConstraints:
     matchLabelKeys: [pod-template-hash]
 {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/*
+The namespaces to watch, as JSON, without those that do not exist: nothing can be installed there. A forbidden lookup fails the
+installation, so only a user who may create ClusterRoles looks. Without a cluster, as with `helm template`, all exist.
+*/}}
+{{- define "tunnel-operator.watchedNamespaces" -}}
+{{- $existing := list -}}
+{{- $mayLook := and .Values.rbac.aggregateClusterRoles (lookup "v1" "Namespace" "" "kube-system") -}}
+{{- range .Values.watchNamespaces -}}
+{{- $found := list -}}
+{{- if $mayLook -}}
+{{- $found = lookup "v1" "Namespace" "" . -}}
+{{- end -}}
+{{- if or (not $mayLook) (and $found (ne ($found.status).phase "Terminating")) -}}
+{{- $existing = append $existing . -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $existing -}}
 {{- end -}}

@@ -16,7 +16,7 @@ import type { EventRecorder } from '../kube/event-recorder.ts';
 import type { KubeApi } from '../kube/kube-api.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { KubeMetrics } from '../kube/metrics.ts';
-import { slim, WatchCache } from '../kube/watch-cache.ts';
+import { slim, WatchCache, type WatchCacheOptions } from '../kube/watch-cache.ts';
 import { AttachedReconciler } from '../managed/attached-reconciler.ts';
 import { looksSettled } from '../managed/identity/recorded-status.ts';
 import { plannedWork } from '../managed/identity/schedule.ts';
@@ -41,8 +41,8 @@ export interface ControllerOptions {
   eventRecorder: EventRecorder;
   secrets: SecretCache;
   dnsEndpoints: DnsEndpoints;
-  /** All, if undefined. */
-  namespaces: readonly string[] | undefined;
+  /** Which namespaces to watch. */
+  scope: Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched'>;
   /** Whether this process reconciles the object; objects of other shards are only known. */
   isOurs(object: KubeObject): boolean;
   /** Maximum number of concurrent reconciles of this kind. */
@@ -218,11 +218,11 @@ export class Controller {
   }
 }
 
-function makeCache(kind: ConnectedKind, { kube, namespaces, silenceMs, metrics, log }: ControllerOptions): WatchCache {
+function makeCache(kind: ConnectedKind, { kube, scope, silenceMs, metrics, log }: ControllerOptions): WatchCache {
   const { group, version } = kind.type;
   return new WatchCache(kube, {
     type: kind.type,
-    namespaces,
+    ...scope,
     silenceMs,
     log,
     metrics: metrics.kube,

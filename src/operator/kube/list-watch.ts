@@ -16,6 +16,7 @@ import type { KubeApi, ObjectList, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';
+import type { NamespacePresence } from './namespace-presence.ts';
 
 /** Takes what was learnt. */
 export interface ObjectSink {
@@ -38,6 +39,8 @@ export interface ListWatchOptions {
   isOptional?: boolean | undefined;
   /** A watch that receives nothing for this long, not even bookmarks, is closed and resumed; in milliseconds. */
   silenceMs: number;
+  /** Tells a namespace that was deleted from one without permissions; if missing, it counts as the latter. */
+  presence?: NamespacePresence | undefined;
   sink: ObjectSink;
   log: Logger;
   metrics: KubeMetrics;
@@ -56,6 +59,8 @@ const WATCH_SECONDS = { shortest: 240, longest: 480 };
 /** In a row; more is a failure. After a CustomResourceDefinition was changed, its watches are throttled for a second. */
 const TOLERATED_THROTTLES = 3;
 const RETRY = { firstMs: 200, longestMs: 30_000 };
+/** A resource version: the largest that the API server gives. */
+const NEWER_THAN_ALL = String(2n ** 64n - 1n);
 /** Upper bound for a Retry-After of the server or a proxy: the cluster changes meanwhile. */
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -64,6 +69,8 @@ export class ListWatch {
   readonly #options: ListWatchOptions;
   readonly #failures: FailureLog;
   readonly #stop = new AbortController();
+  /** Aborted to list again. */
+  #round = new AbortController();
   readonly #listed = Promise.withResolvers<void>();
   readonly #tried = Promise.withResolvers<void>();
   #version: string | undefined;
@@ -71,6 +78,7 @@ export class ListWatch {
   /** How many events the watches have received. */
   #events = 0;
   #obstacle: Obstacle | undefined;
+  #isSkipped = false;
   #running: Promise<void> | undefined;
 
   constructor(api: KubeApi, options: ListWatchOptions) {
@@ -85,9 +93,16 @@ export class ListWatch {
     return this.#tried.promise;
   }
 
-  /** Resolves when the first list is complete. */
+  /** Resolves when the first list is complete, or the namespace does not exist. */
   get listed(): Promise<void> {
     return this.#listed.promise;
+  }
+
+  /** Lists again at once, since other objects are to be kept than before. */
+  relist(): void {
+    this.#version = undefined;
+    this.#round.abort();
+    this.#round = new AbortController();
   }
 
   /** Resolves when the watch has ended. */
@@ -106,6 +121,11 @@ export class ListWatch {
     return this.#obstacle;
   }
 
+  /** Whether the namespace does not exist, so that there is nothing to list. */
+  get isSkipped(): boolean {
+    return this.#isSkipped;
+  }
+
   covers(namespace: string): boolean {
     return [undefined, namespace].includes(this.#options.namespace);
   }
@@ -117,10 +137,11 @@ export class ListWatch {
    */
   async catchUp(namespace: string): Promise<void> {
     try {
-      for await (const { items } of this.#pages(namespace)) for (const item of items) this.#options.sink.changed(item);
+      for await (const { items } of this.#pages(namespace, this.#stop.signal))
+        for (const item of items) this.#options.sink.changed(item);
     } catch (error) {
       const isMissing = error instanceof KubeError && error.isNotFound && this.#obstacle?.kind === 'missing';
-      if (!isMissing) throw error;
+      if (!isMissing && !(await this.#lacksNamespace(error))) throw error;
     }
   }
 
@@ -132,15 +153,17 @@ export class ListWatch {
       const eventsBefore = this.#events;
       let retryAfterMs = 0;
       const began = performance.now();
+      const { signal } = this.#round;
       try {
-        if (this.#version === undefined) await this.#list();
+        if (this.#version === undefined) await this.#list(signal);
         this.#listed.resolve();
         this.#tried.resolve();
-        await this.#watch(this.#version ?? '');
+        await this.#watch(this.#version ?? '', signal);
         // Do not retry in a tight loop when a server or proxy ends every watch at once.
         failures = this.#events > eventsBefore || performance.now() - began > 1_000 ? 0 : failures + 1;
       } catch (error) {
         if (this.#stop.signal.aborted) break;
+        if (signal.aborted) continue;
         failures = this.#events > eventsBefore ? 1 : failures + 1;
         const phase = this.#version === undefined ? 'list' : 'watch';
         // A resource that is served again may have changed completely.
@@ -148,7 +171,8 @@ export class ListWatch {
         this.#count(`${phase}-failed`);
         if (error instanceof KubeError) retryAfterMs = Math.min(error.retryAfterMs ?? 0, LONGEST_PAUSE_MS);
         const obstacle = obstacleFrom(error, phase, type, namespace);
-        if (obstacle) this.#note(obstacle, error);
+        if (await this.#lacksNamespace(error).catch(() => false)) this.#skip();
+        else if (obstacle) this.#note(obstacle, error);
         else if (error instanceof KubeError && error.isThrottled && failures <= TOLERATED_THROTTLES)
           this.#options.log.info(
             { resource: type.plural, namespace, failures, error: error.message },
@@ -161,23 +185,23 @@ export class ListWatch {
     }
   }
 
-  async #list(): Promise<void> {
+  async #list(round: AbortSignal): Promise<void> {
     const { namespace, sink } = this.#options;
     this.#count('list');
     const objects: KubeObject[] = [];
     let version = '';
-    for await (const page of this.#pages(namespace)) {
+    for await (const page of this.#pages(namespace, AbortSignal.any([this.#stop.signal, round]))) {
       for (const item of page.items) objects.push(...sink.kept(item));
       version = page.resourceVersion;
     }
+    round.throwIfAborted();
     this.#heard();
     sink.listed(objects, version);
     this.#version = version;
   }
 
-  async *#pages(namespace: string | undefined): AsyncGenerator<ObjectList, void, undefined> {
+  async *#pages(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<ObjectList, void, undefined> {
     const { type, labelSelector, metadataOnly } = this.#options;
-    const { signal } = this.#stop;
     let continueToken: string | undefined;
     do {
       const options = { namespace, labelSelector, limit: PAGE_SIZE, continueToken, signal, metadataOnly };
@@ -187,17 +211,18 @@ export class ListWatch {
     } while (continueToken !== undefined);
   }
 
-  async #watch(resourceVersion: string): Promise<void> {
+  async #watch(resourceVersion: string, round: AbortSignal): Promise<void> {
     const { type, namespace, labelSelector, silenceMs, metadataOnly, sink } = this.#options;
     const { shortest, longest } = WATCH_SECONDS;
     const timeoutSeconds = Math.round(shortest + Math.random() * (longest - shortest));
     const silent = new AbortController();
-    const signal = AbortSignal.any([this.#stop.signal, silent.signal]);
+    const signal = AbortSignal.any([this.#stop.signal, round, silent.signal]);
     const alarm = setTimeout(() => silent.abort(), silenceMs);
     this.#count('watch');
     try {
       const options = { namespace, labelSelector, resourceVersion, timeoutSeconds, signal, metadataOnly };
       for await (const event of this.#api.watch(type, options)) {
+        round.throwIfAborted();
         alarm.refresh();
         this.#events++;
         this.#heard();
@@ -217,11 +242,29 @@ export class ListWatch {
     }
   }
 
+  /** Whether the error means that the namespace does not exist. */
+  async #lacksNamespace(error: unknown): Promise<boolean> {
+    const { namespace, presence } = this.#options;
+    if (namespace === undefined || !(error instanceof KubeError && error.isForbidden)) return false;
+    return (await presence?.isMissing(namespace)) ?? false;
+  }
+
+  /** Until the namespace exists again, it counts as listed, without any objects. */
+  #skip(): void {
+    if (!this.#isSkipped) this.#options.sink.listed([], NEWER_THAN_ALL);
+    this.#isSkipped = true;
+    this.#obstacle = undefined;
+    this.#version = undefined;
+    this.#listed.resolve();
+    this.#tried.resolve();
+  }
+
   /** Logs it once, however often it is retried. */
   #note(obstacle: Obstacle, err: unknown): void {
     const isExpected = obstacle.kind === 'missing' && this.#options.isOptional;
     const isKnown = isExpected || this.#obstacle?.message === obstacle.message;
     this.#obstacle = obstacle;
+    this.#isSkipped = false;
     this.#tried.resolve();
     const { log, type, namespace } = this.#options;
     const about = { resource: type.plural, namespace };
@@ -232,6 +275,9 @@ export class ListWatch {
   }
 
   #heard(): void {
+    const { namespace, presence } = this.#options;
+    if (this.#isSkipped && namespace !== undefined) presence?.seen(namespace);
+    this.#isSkipped = false;
     this.#obstacle = undefined;
     this.#failures.succeeded();
     this.#lastHeard = Date.now();

@@ -46,6 +46,12 @@ export function createKubeMetrics(registry: Registry, prefix: string) {
       labelNames: ['resource'],
       registers,
     }),
+    namespaceMissing: new Gauge({
+      name: `${prefix}_watched_namespace_missing`,
+      help: '1 for a watched namespace that does not exist, 0 once it exists again.',
+      labelNames: ['namespace'],
+      registers,
+    }),
     eventsDropped: new Counter({
       name: `${prefix}_kube_events_dropped_total`,
       help: 'Kubernetes Events that were not sent.',

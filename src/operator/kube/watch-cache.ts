@@ -11,6 +11,8 @@ import { SharedRuns } from './shared-runs.ts';
 export interface WatchCacheOptions extends Omit<ListWatchOptions, 'namespace' | 'sink'> {
   /** All, if undefined. */
   namespaces?: readonly string[] | undefined;
+  /** With all namespaces: which of them count. When that changes, call `relist`. */
+  isWatched?: ((namespace: string) => boolean) | undefined;
   /** Keeps only what the controller reads; called once per object version. */
   transform?: (object: KubeObject) => KubeObject;
   /** Whether to keep the object; without it, all are kept. */
@@ -52,6 +54,11 @@ export class WatchCache {
     return Promise.all(this.#parts.map(({ listed }) => listed)).then(() => {});
   }
 
+  /** Lists again, since other namespaces count than before. */
+  relist(): void {
+    for (const part of this.#parts) part.relist();
+  }
+
   /** Ends the watch; resolves when it has ended. */
   async stop(): Promise<void> {
     await Promise.all(this.#parts.map((part) => part.stop()));
@@ -63,7 +70,7 @@ export class WatchCache {
    * @throws KubeError, KubeUnreachableError
    */
   async catchUp(namespace: string): Promise<void> {
-    const part = this.#parts.find((each) => each.covers(namespace));
+    const part = this.#partFor(namespace);
     if (part) await this.#catchingUp.run(namespace, () => part.catchUp(namespace));
   }
 
@@ -79,10 +86,11 @@ export class WatchCache {
 
   /**
    * Milliseconds since this cache last received anything from the API server, of the namespace that has waited longest;
-   * undefined before each has been listed.
+   * undefined before each has been listed. Namespaces that do not exist are skipped.
    */
   staleness(now = Date.now()): number | undefined {
-    const heard = this.#parts.map(({ lastHeard }) => lastHeard);
+    const heard = this.#parts.filter(({ isSkipped }) => !isSkipped).map(({ lastHeard }) => lastHeard);
+    if (heard.length === 0) return 0;
     return heard.includes(undefined) ? undefined : now - Math.min(...heard.map((at) => at ?? now));
   }
 
@@ -93,9 +101,15 @@ export class WatchCache {
 
   /** Why the store may lack objects of the namespace that exist; undefined if it has them all. */
   gapIn(namespace: string): string | undefined {
-    const part = this.#parts.find((each) => each.covers(namespace));
+    const part = this.#partFor(namespace);
     if (!part) return `the operator does not watch namespace ${namespace}`;
+    if (part.isSkipped) return undefined;
     return part.obstacle?.message ?? (part.lastHeard === undefined ? 'not listed yet' : undefined);
+  }
+
+  #partFor(namespace: string): ListWatch | undefined {
+    const { isWatched } = this.#options;
+    return isWatched?.(namespace) === false ? undefined : this.#parts.find((each) => each.covers(namespace));
   }
 
   #sink(namespace: string | undefined): ListWatchOptions['sink'] {
@@ -112,7 +126,8 @@ export class WatchCache {
   }
 
   #isKept(object: KubeObject): boolean {
-    return this.#options.isKept?.(object) ?? true;
+    const { isKept, isWatched } = this.#options;
+    return (isWatched?.(object.metadata.namespace ?? '') ?? true) && (isKept?.(object) ?? true);
   }
 
   #keep(object: KubeObject): KubeObject {

@@ -55,7 +55,7 @@ async function control(
     eventRecorder,
     secrets,
     dnsEndpoints: new DnsEndpoints(kube, watching),
-    namespaces: [namespace],
+    scope: { namespaces: [namespace] },
     isOurs,
     concurrency: 3,
     resyncMs: 3_600_000,

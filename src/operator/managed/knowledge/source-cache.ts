@@ -23,7 +23,8 @@ export interface SourceText {
   resourceVersion: string;
 }
 
-export interface SourceCacheOptions extends Pick<WatchCacheOptions, 'namespaces' | 'silenceMs' | 'log' | 'metrics'> {
+export interface SourceCacheOptions
+  extends Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched' | 'silenceMs' | 'log' | 'metrics'> {
   /** Whether some object takes text from it. */
   isUsed(key: ReturnType<typeof objectKey>): boolean;
 }

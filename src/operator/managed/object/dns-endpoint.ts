@@ -19,7 +19,8 @@ import { classify } from './failure.ts';
 
 export const DNS_ENDPOINTS: ResourceType = { group: 'externaldns.k8s.io', version: 'v1alpha1', plural: 'dnsendpoints' };
 
-interface DnsEndpointsOptions extends Pick<WatchCacheOptions, 'namespaces' | 'silenceMs' | 'log' | 'metrics'> {
+interface DnsEndpointsOptions
+  extends Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched' | 'silenceMs' | 'log' | 'metrics'> {
   type?: ResourceType;
 }
 

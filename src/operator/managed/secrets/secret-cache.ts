@@ -24,7 +24,10 @@ export class SecretCache implements ChangeHandler {
   /** The names of each owner's Secrets, by the owner's UID. */
   readonly #owned = new Map<string, string[]>();
 
-  constructor(kube: KubeApi, options: Pick<WatchCacheOptions, 'namespaces' | 'silenceMs' | 'log' | 'metrics'>) {
+  constructor(
+    kube: KubeApi,
+    options: Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched' | 'silenceMs' | 'log' | 'metrics'>,
+  ) {
     this.watch = new WatchCache(kube, {
       ...options,
       type: SECRETS,

@@ -1,0 +1,92 @@
+/** Watched namespaces that do not exist, and those that a selector chooses. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
+import { LabelSelector } from '../../src/operator/kube/label-selector.ts';
+import { createNamespace, kubectl } from '../harness.ts';
+import { skipFor } from '../skip.ts';
+import { chartAccount } from './chart-account.ts';
+import { eventually, POLICIES, policy, startStack } from './stack.ts';
+
+const stack = await startStack({ prefix: 'watched', operators: 0 });
+const { namespace, kube } = stack;
+const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
+const IN_PODS = process.env.TEST_PODS ? 'not in Pods: it needs an account of its own' : undefined;
+
+const apply = async (where: string, name: string, spec: object = {}) =>
+  expect(await kubectl(['-n', where, 'apply', '-f', '-'], { input: JSON.stringify(policy(name, spec)) })).toMatchObject(
+    {
+      code: 0,
+    },
+  );
+const reasonIn = async (where: string, name: string) => {
+  const path = '{.status.conditions[?(@.type=="Ready")].reason}';
+  return (await kubectl(['-n', where, 'get', 'ippolicy', name, '-o', `jsonpath=${path}`])).stdout;
+};
+const isReady = (where: string, name: string) =>
+  eventually(async () => expect(await reasonIn(where, name)).toBe('Available'));
+/** Without an operator there, its finalizer would keep the namespace from being deleted. */
+const release = (where: string, name: string) =>
+  kube.patch(POLICIES, name, { metadata: { finalizers: null } }, where).catch(() => undefined);
+
+describe('a namespace', skipFor(IN_PODS), () => {
+  test('that does not exist keeps no other from being served, and is served once it exists', async () => {
+    const gone = `${namespace}-gone`;
+    const says = `namespace ${gone} does not exist; it is skipped until it does`;
+    const file = await chartAccount(kubectl, namespace, [namespace]);
+    const operator = stack.makeOperator({ kubeconfig: file, namespaces: [namespace, gone] });
+    await operator.start();
+    await stack.apply(policy('here'));
+    await stack.ready(POLICIES, 'here');
+    const readyz = await fetch(`${operator.healthUrl}/readyz`);
+    expect([readyz.status, await readyz.text()]).toEqual([200, `ok\n${says}\n`]);
+    expect(await stack.metric('tunnel_operator_watched_namespace_missing', { namespace: gone })).toBe(1);
+    expect(await stack.metric('tunnel_operator_watch_forbidden')).toBe(0);
+    const loud = stack.logs.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40);
+    expect(loud.map(({ msg }) => msg)).toEqual([says]);
+
+    await kube.create(NAMESPACES, { metadata: { name: gone } });
+    onTestFinished(() => kube.delete(NAMESPACES, gone, undefined).catch(() => undefined));
+    await chartAccount(kubectl, namespace, [namespace, gone]);
+    await apply(gone, 'there');
+    await eventually(async () => expect(await reasonIn(gone, 'there')).toBe('Available'), 60_000);
+    expect(await stack.metric('tunnel_operator_watched_namespace_missing')).toBe(0);
+    expect(await (await fetch(`${operator.healthUrl}/readyz`)).text()).toBe('ok\n');
+    await release(gone, 'there');
+    await stack.stopOperator(operator);
+  });
+
+  test('is served while its labels match the selector', async () => {
+    const [one, other] = [await createNamespace('selected'), await createNamespace('selected')];
+    const labels = { [`tests/${namespace}`]: 'yes' };
+    const label = (where: string, value: string | null) =>
+      kube.patch(NAMESPACES, where, { metadata: { labels: { [`tests/${namespace}`]: value } } });
+    await label(one, 'yes');
+    const selector = LabelSelector.parse(Object.entries(labels).map((each) => each.join('='))[0] ?? '');
+    const file = await chartAccount(kubectl, namespace, [], (rules) => [
+      ...rules,
+      { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
+    ]);
+    await stack.operate({ kubeconfig: file, namespaces: undefined, namespaceSelector: selector });
+    await apply(one, 'first');
+    await apply(other, 'second');
+    await isReady(one, 'first');
+    expect(await reasonIn(other, 'second')).toBe('Pending');
+
+    await label(other, 'yes');
+    await isReady(other, 'second');
+    await label(one, null);
+    const left = `namespace ${one} is no longer watched`;
+    await eventually(() => expect(stack.logs.some((line) => line.includes(left))).toBe(true));
+    await eventually(async () => expect(await stack.metric('tunnel_operator_managed_objects')).toBe(1));
+    await apply(one, 'first', { description: 'changed' });
+    await apply(other, 'witness');
+    await isReady(other, 'witness');
+    expect((await kube.get(POLICIES, 'first', one)).status).toMatchObject({ observedGeneration: 1 });
+    for (const [where, name] of [
+      [one, 'first'],
+      [other, 'second'],
+      [other, 'witness'],
+    ] as const)
+      await release(where, name);
+  });
+});

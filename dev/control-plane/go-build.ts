@@ -111,8 +111,9 @@ export async function goBuild(
   }
 }
 
-async function moduleArgs(module: 'kubernetes' | 'etcd', directory: string): Promise<string[]> {
-  if (module === 'etcd' || KUBERNETES_VERSION === PINNED_KUBERNETES) return ['-C', join(import.meta.dirname, module)];
+async function moduleArgs(module: NonNullable<Recipe['module']>, directory: string): Promise<string[]> {
+  if (module !== 'kubernetes' || KUBERNETES_VERSION === PINNED_KUBERNETES)
+    return ['-C', join(import.meta.dirname, module)];
   return ['-C', await otherKubernetes(KUBERNETES_VERSION, directory), '-mod=mod'];
 }
 

@@ -7,6 +7,9 @@ const ALL_USAGES = 0b1_1111_1111;
 const PKIX = '1.3.6.1.5.5.7.3';
 const PAST = { notBefore: new Date('2001-02-03T04:05:06Z'), notAfter: new Date('2002-03-04T05:06:07Z') };
 
+/** What `openssl pkcs12` writes before each block. */
+const ATTRIBUTES = 'Bag Attributes\n    localKeyID: 1B DA 7F E6 \n';
+
 export async function certificates() {
   return { ...(await authorities()), ...(await servers()) };
 }
@@ -40,13 +43,13 @@ async function servers() {
       purposes: [`${PKIX}.1`],
       names: [
         { type: 'dns', value: 'app.example.com' },
-        { type: 'dns', value: '*.app.example.com' },
+        { type: 'dns', value: '*.example.com' },
         { type: 'ip', value: '192.0.2.1' },
       ],
       serialNumber: '04D2F1A09B3C',
       ...PAST,
     }),
-    makeCertificate({ subject: 'CN=other.example.com', ca: false }),
+    makeCertificate({ subject: 'CN=Old root' }),
     makeCertificate({ subject: 'CN=all.example.com', ca: false, usages: ALL_USAGES }),
     makeCertificate({ subject: 'CN=rsa.example.com', ca: false, algorithm: 'rsa' }),
     makeCertificate({ subject: 'CN=ed25519.example.com', ca: false, algorithm: 'ed25519' }),
@@ -54,6 +57,11 @@ async function servers() {
   ]);
   const intermediate = await makeCertificate({ subject: 'CN=Intermediate', issuer: root });
   const below = await makeCertificate({ subject: 'CN=below.example.com', ca: false, issuer: intermediate });
+  const [crossSigned, brief] = await Promise.all([
+    makeCertificate({ subject: 'CN=Intermediate', issuer: other, keys: intermediate.keys }),
+    makeCertificate({ subject: 'CN=Brief', issuer: root, ...PAST }),
+  ]);
+  const outlasting = await makeCertificate({ subject: 'CN=outlasting.example.com', ca: false, issuer: brief });
   const passphrase = { cipher: 'aes-256-cbc', passphrase: 'secret' };
   const exported = (key: string, type: 'pkcs1' | 'pkcs8', how = {}) =>
     String(createPrivateKey(key).export({ type, format: 'pem', ...how }));
@@ -73,6 +81,13 @@ async function servers() {
     ed25519_key: ed25519.keyPem,
     chain: below.pem + intermediate.pem,
     chain_in_wrong_order: intermediate.pem + below.pem,
+    chain_cross_signed: below.pem + root.pem + crossSigned.pem + other.pem + intermediate.pem,
+    chain_with_stranger: below.pem + intermediate.pem + other.pem,
+    chain_outlasted: outlasting.pem + brief.pem,
+    chain_outlasted_key: outlasting.keyPem,
+    leaf_after_mark: `\uFEFF${leaf.pem}`,
+    leaf_with_attributes: `${ATTRIBUTES}subject=CN = app.example.com\r\n\r\n${leaf.pem}`,
+    leaf_key_with_attributes: `\uFEFF${ATTRIBUTES}Key Attributes: <No Attributes>\n# of app\n\n${leaf.keyPem}`,
     chain_of_ten: below.pem + intermediate.pem + root.pem.repeat(8),
     chain_of_eleven: below.pem + intermediate.pem + root.pem.repeat(9),
     chain_key: below.keyPem,

@@ -26,7 +26,7 @@ export const certificateAuthority = resource({
           'Certificate of the authority, in PEM: exactly one, marked as a CA in its basic constraints. Text before it is allowed.',
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
         ...pattern(
-          /(?:^|\n)-----BEGIN CERTIFICATE-----/,
+          /-----BEGIN CERTIFICATE-----/,
           'must hold a certificate in PEM, with the line -----BEGIN CERTIFICATE-----',
         ),
       }),

@@ -34,10 +34,10 @@ export const tlsCertificate = resource({
     ...described('What the certificate is for.'),
     certificate_pem: required(
       bytes(MAX_CHAIN_BYTES).meta({
-        description: `The certificate chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, each signed by the next. Text before each is allowed.`,
+        description: `The certificate chain in PEM, at most ${MAX_CHAIN_LENGTH} certificates: the server's own first, then its issuers in any order. Text before each is allowed.`,
         examples: ['-----BEGIN CERTIFICATE-----\nMIIBdTCCARugAwIBAgIB…\n-----END CERTIFICATE-----\n'],
         ...pattern(
-          /(?:^|\n)-----BEGIN CERTIFICATE-----/,
+          /-----BEGIN CERTIFICATE-----/,
           'must hold a certificate in PEM, with the line -----BEGIN CERTIFICATE-----',
         ),
       }),
@@ -45,12 +45,18 @@ export const tlsCertificate = resource({
     ),
     private_key_pem: writeOnly(
       bytes(MAX_KEY_BYTES).meta({
-        description: 'Private key of the first certificate, in PEM, without a passphrase.',
+        description: 'Private key of the first certificate, in PEM, without a passphrase. Text before it is allowed.',
         examples: ['-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49…\n-----END PRIVATE KEY-----\n'],
-        ...pattern(/^\s*-----BEGIN /, 'must be a private key in PEM, as in -----BEGIN PRIVATE KEY-----'),
+        ...pattern(/-----BEGIN /, 'must be a private key in PEM, as in -----BEGIN PRIVATE KEY-----'),
       }),
     ),
     ...certificateFields,
+    chain_not_after: derived(
+      timestamp().nullable().meta({
+        description:
+          'When the first certificate of the chain expires, which may be an issuer. Null if the chain was uploaded to a release that did not record it.',
+      }),
+    ),
     subject_alternative_names: derived(alternativeNames.meta({ description: NAMES }), 'jsonb'),
     serial_number: derived(
       z

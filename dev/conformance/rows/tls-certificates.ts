@@ -28,9 +28,10 @@ const derived: Row[] = [
     subject_common_name: 'app.example.com',
     not_before: '2001-02-03T04:05:06.000Z',
     not_after: '2002-03-04T05:06:07.000Z',
+    chain_not_after: '2002-03-04T05:06:07.000Z',
     key_usages: ['digitalSignature'],
     extended_key_usages: ['serverAuth'],
-    subject_alternative_names: { dns_names: ['app.example.com', '*.app.example.com'], ips: ['192.0.2.1'] },
+    subject_alternative_names: { dns_names: ['app.example.com', '*.example.com'], ips: ['192.0.2.1'] },
     serial_number: '04d2f1a09b3c',
     private_key_type: 'ecdsa',
     issued_at: null,
@@ -54,6 +55,21 @@ const derived: Row[] = [
       certificate_pem: '{pem.chain}',
       subject_common_name: 'below.example.com',
     },
+  ),
+  takes(
+    'The issuers in a chain may be in any order, and one may be there twice, signed by two roots',
+    pair('{pem.chain_cross_signed}', '{pem.chain_key}'),
+    { certificate_pem: '{pem.chain_cross_signed}', subject_common_name: 'below.example.com' },
+  ),
+  takes(
+    'A chain ends with the certificate that expires first, and is accepted after that',
+    pair('{pem.chain_outlasted}', '{pem.chain_outlasted_key}'),
+    { chain_not_after: '2002-03-04T05:06:07.000Z' },
+  ),
+  takes(
+    'Text before a certificate and before a private key is allowed; the chain is returned as it was sent',
+    pair('{pem.leaf_with_attributes}', '{pem.leaf_key_with_attributes}'),
+    { certificate_pem: '{pem.leaf_with_attributes}' },
   ),
   {
     rule: 'No response contains the private key of a TLS certificate, not even as null',
@@ -83,6 +99,13 @@ const refusals: Row[] = [
     /comes first/,
     '{pem.chain_key}',
   ),
+  wrongChain(
+    'A certificate that has signed none of the chain is refused',
+    '{pem.chain_with_stranger}',
+    /certificate 3 has signed neither/,
+    '{pem.chain_key}',
+  ),
+  wrongChain('A byte order mark before -----BEGIN is refused', '{pem.leaf_after_mark}', /byte order mark/),
   {
     rule: 'If both chain and key are wrong, the error lists both',
     ask: post(path, pair('garbage', 'garbage')),

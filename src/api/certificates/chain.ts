@@ -11,25 +11,63 @@ import { type Certificate, readCertificates } from './x509.ts';
 
 export type KeyType = z.output<typeof tlsKeyType>;
 
-/** The first certificate of a chain, each signed by the next, or why the chain is refused. */
-export function readChain(pem: string): Read<Certificate> {
+export interface Chain {
+  /** The server's own certificate. */
+  leaf: Certificate;
+  /** When the first of its certificates expires, in RFC 3339. */
+  notAfter: string;
+}
+
+/**
+ * A chain, or why it is refused: the server's own certificate, then issuers in any order. While an authority changes its
+ * root, the same issuer is there twice, signed by the old root and by the new one.
+ */
+export function readChain(pem: string): Read<Chain> {
   const read = readCertificates(pem, (count) =>
     count > MAX_CHAIN_LENGTH ? `has more than ${MAX_CHAIN_LENGTH} certificates` : undefined,
   );
   if ('reason' in read) return read;
   const [leaf, ...issuers] = read.value;
   if (leaf === undefined) return { reason: 'has no certificate' };
-  let signed = leaf;
-  for (const [index, issuer] of issuers.entries()) {
-    const problem = `certificate ${index + 1} is not signed by certificate ${index + 2}`;
-    if (!isSignedBy(signed, issuer)) return { reason: `${problem}; the server's own comes first, then its issuers` };
-    signed = issuer;
+  const stranger = firstStranger(leaf, issuers);
+  if (stranger !== undefined) {
+    return { reason: `certificate ${issuers.indexOf(stranger) + 2} ${strangerProblem(stranger)}; ${ORDER}` };
   }
-  return { value: leaf };
+  // All are RFC 3339 in UTC with milliseconds, so text compares as time.
+  const [notAfter = leaf.notAfter] = read.value.map((certificate) => certificate.notAfter).toSorted();
+  return { value: { leaf, notAfter } };
 }
 
-function isSignedBy({ x509 }: Certificate, issuer: Certificate): boolean {
-  return issuer.isAuthority && x509.checkIssued(issuer.x509) && x509.verify(issuer.x509.publicKey);
+const ORDER = "the server's own certificate comes first, then its issuers in any order";
+
+const strangerProblem = ({ isAuthority }: Certificate) =>
+  isAuthority
+    ? 'has signed neither the first nor any of its issuers: leave it out, or add what is missing between them'
+    : 'is not a CA, so it is not an issuer of the first';
+
+/**
+ * Verifying takes up to 2 ms in the event loop. Few issuers have the same name, so a chain needs about one verification
+ * for each certificate.
+ */
+const MAX_VERIFICATIONS = 2 * MAX_CHAIN_LENGTH;
+
+/** The first issuer from which no signatures lead to the leaf. Beyond MAX_VERIFICATIONS, none counts as verified. */
+function firstStranger(leaf: Certificate, issuers: readonly Certificate[]): Certificate | undefined {
+  let verifications = 0;
+  const isSignedBy = ({ x509 }: Certificate, issuer: Certificate) => {
+    if (!issuer.isAuthority || !x509.checkIssued(issuer.x509) || verifications >= MAX_VERIFICATIONS) return false;
+    verifications++;
+    return x509.verify(issuer.x509.publicKey);
+  };
+  let strangers = issuers;
+  const linked = [leaf];
+  // Grows during the iteration.
+  for (const signed of linked) {
+    const found = strangers.filter((issuer) => isSignedBy(signed, issuer));
+    linked.push(...found);
+    strangers = strangers.filter((each) => !found.includes(each));
+  }
+  return strangers[0];
 }
 
 const LABELS = new Set(['PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY']);

@@ -39,7 +39,7 @@ export function readCertificates(
   pem: string,
   surplus: (count: number) => string | undefined = () => undefined,
 ): Read<Certificate[]> {
-  const read = readPem(pem, { explained: true });
+  const read = readPem(pem);
   if ('reason' in read) return read;
   const withPosition = (index: number, { reason, fixed }: Refusal) => {
     const where = read.value.length === 1 ? '' : `block ${index + 1} `;

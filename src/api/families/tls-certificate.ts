@@ -26,13 +26,14 @@ export const tlsCertificates = mount(tlsCertificate, {
         ...('reason' in key ? { '/private_key_pem': key } : {}),
       });
     }
-    const leaf = chain.value;
+    const { leaf, notAfter } = chain.value;
     if (!(await fits(leaf, key.value))) {
       throw invalidByRule({ '/private_key_pem': 'is not the key of the first certificate in certificate_pem' });
     }
     return {
       fields: {
         ...fieldsOf(leaf),
+        chain_not_after: notAfter,
         subject_alternative_names: { dns_names: leaf.dnsNames, ips: leaf.ips },
         serial_number: leaf.serialNumber,
         private_key_type: key.value.type,

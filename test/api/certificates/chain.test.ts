@@ -2,20 +2,28 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { describe, expect, test } from 'vitest';
 import { type AlgorithmName, makeCertificate, type Wanted } from '../../../dev/fixtures/x509.ts';
 import { readAuthority } from '../../../src/api/certificates/authority.ts';
-import { fits, readChain, readPrivateKey } from '../../../src/api/certificates/chain.ts';
+import { type Chain, fits, readChain, readPrivateKey } from '../../../src/api/certificates/chain.ts';
 import type { Read } from '../../../src/api/certificates/pem.ts';
+import type { Certificate } from '../../../src/api/certificates/x509.ts';
 import { MAX_CHAIN_LENGTH } from '../../../src/resources/tls-certificate.ts';
 
 const root = await makeCertificate({ subject: 'CN=Root' });
 const between = await makeCertificate({ subject: 'CN=Between', issuer: root });
 const leaf = await makeCertificate({ subject: 'CN=Leaf', issuer: between, ca: false });
 const block = (base64: string) => `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
-const nameOf = (read: ReturnType<typeof readChain>) => ('value' in read ? read.value.commonName : read.reason);
+const nameOf = (read: Read<Certificate>) => ('value' in read ? read.value.commonName : read.reason);
+const leafOf = (read: Read<Chain>): Read<Certificate> => ('value' in read ? { value: read.value.leaf } : read);
 
 describe('reading a chain', async () => {
   const twin = await makeCertificate({ subject: 'CN=Root' });
   const noAuthority = await makeCertificate({ subject: 'CN=None', issuer: root, ca: false });
   const below = await makeCertificate({ subject: 'CN=Below', issuer: noAuthority, ca: false });
+
+  const oldRoot = await makeCertificate({ subject: 'CN=Old root' });
+  const crossSigned = await makeCertificate({ subject: 'CN=Between', issuer: oldRoot, keys: between.keys });
+  const namesakes = await Promise.all(
+    Array.from({ length: 9 }, async () => (await makeCertificate({ subject: 'CN=Between', keys: between.keys })).pem),
+  );
 
   test.each([
     ['one certificate', leaf.pem, 'Leaf'],
@@ -25,14 +33,32 @@ describe('reading a chain', async () => {
     ['too many certificates', root.pem.repeat(MAX_CHAIN_LENGTH + 1), `has more than ${MAX_CHAIN_LENGTH} certificates`],
     ['too many certificates, which are not parsed', block('AAAA').repeat(MAX_CHAIN_LENGTH + 1), /^has more than/],
     ['text that is not PEM', 'x', /^is not PEM/],
-    ['the issuer first', between.pem + leaf.pem, /^certificate 1 is not signed by certificate 2; the server's own/],
-    ['a gap at the end', leaf.pem + between.pem + leaf.pem, /^certificate 2 is not signed by certificate 3/],
-    ['another issuer of the same name', between.pem + twin.pem, /^certificate 1 is not signed by certificate 2/],
-    ['an issuer that is not a CA', below.pem + noAuthority.pem, /^certificate 1 is not signed by certificate 2/],
-    ['a CA that did not issue the certificate', leaf.pem + root.pem, /^certificate 1 is not signed by certificate 2/],
+    ['issuers in another order', leaf.pem + root.pem + between.pem, 'Leaf'],
+    ['an issuer twice', leaf.pem + between.pem + between.pem, 'Leaf'],
+    ['an issuer signed by two roots', leaf.pem + oldRoot.pem + crossSigned.pem + between.pem + root.pem, 'Leaf'],
+    ['an issuer signed by the old root alone', leaf.pem + crossSigned.pem, 'Leaf'],
+    ['many issuers of one name', leaf.pem + namesakes.slice(0, 9).join(''), 'Leaf'],
+    [
+      'the issuer first',
+      between.pem + leaf.pem,
+      /^certificate 2 is not a CA, .*; the server's own certificate comes first/,
+    ],
+    ['the certificate itself again', leaf.pem + between.pem + leaf.pem, /^certificate 3 is not a CA/],
+    ['another issuer of the same name', between.pem + twin.pem, /^certificate 2 has signed neither the first nor any/],
+    ['an issuer that is not a CA', below.pem + noAuthority.pem, /^certificate 2 is not a CA/],
+    ['a CA that did not issue the certificate', leaf.pem + root.pem, /^certificate 2 has signed neither/],
+    ['a CA of something else', leaf.pem + between.pem + oldRoot.pem, /^certificate 3 has signed neither/],
   ])('%s', (_, pem, expected) => {
-    expect(nameOf(readChain(pem))).toMatch(expected);
+    expect(nameOf(leafOf(readChain(pem)))).toMatch(expected);
   });
+});
+
+test('a chain ends with the certificate that expires first', async () => {
+  const [soon, later] = [new Date('2031-01-01T00:00:00Z'), new Date('2032-01-01T00:00:00Z')];
+  const issuer = await makeCertificate({ subject: 'CN=Soon', issuer: root, notAfter: soon });
+  const outlasting = await makeCertificate({ subject: 'CN=Later', issuer, ca: false, notAfter: later });
+  expect(readChain(outlasting.pem)).toMatchObject({ value: { notAfter: later.toISOString() } });
+  expect(readChain(outlasting.pem + issuer.pem)).toMatchObject({ value: { notAfter: soon.toISOString() } });
 });
 
 describe('reading a certificate authority', async () => {
@@ -86,6 +112,7 @@ describe('reading a private key', () => {
     ['EC parameters alone', parameters, 'must be exactly one private key'],
     ['two keys', pem(p256) + pem(p256), 'must be exactly one private key'],
     ['an encrypted key', encrypted, 'is encrypted with a passphrase'],
+    ['P-256 with attributes and comments', `Bag Attributes\n    localKeyID: 1B\n\n# of www\n\n${pem(p256)}`, 'ecdsa'],
     ['a certificate', leaf.pem, 'is a CERTIFICATE, not a PRIVATE KEY'],
     ['a broken key', broken, 'contains no readable private key'],
     ['text that is not PEM', 'x', /^is not PEM/],
@@ -111,7 +138,7 @@ describe('a certificate and a private key', () => {
   };
   const of = async (algorithm: AlgorithmName, wanted: Wanted = {}) => {
     const { pem, keyPem } = await makeCertificate({ subject: 'CN=Leaf', issuer: root, algorithm, ...wanted });
-    return { certificate: taken(readChain(pem)), key: taken(readPrivateKey(keyPem)) };
+    return { certificate: taken(readChain(pem)).leaf, key: taken(readPrivateKey(keyPem)) };
   };
 
   test.each<AlgorithmName>(['rsa', 'ecdsa', 'p521', 'ed25519'])(

@@ -61,7 +61,7 @@ export async function startTarget(databaseUrl: string): Promise<FuzzTarget> {
     const user = await client.users.create({ name: 'fuzz' });
     const userKey = await client.apiKeys.create({ owner_id: user.id });
     // A generator cannot invent these: certificates, and a domain that covers the hostports of the examples.
-    const { pem, keyPem } = await makeCertificate({ subject: 'CN=www.example.com' });
+    const { pem, keyPem } = await makeCertificate({ names: [{ type: 'dns', value: '*.example.com' }] });
     await client.tlsCertificates.create({ certificate_pem: pem, private_key_pem: keyPem });
     const domain = await client.reservedDomains.create({ domain: '*.example.com' });
     const keptIds = [domain.id, ...[adminKey, userKey].flatMap((key) => (key ? [key.id, key.owner_id] : []))];

@@ -104,7 +104,7 @@ export const reservedDomain = resource({
     certificate_id: optionalReference(
       [tlsCertificate],
       'certificate',
-      'Certificate that the domain is served with. Cannot be combined with automatic certificates.',
+      'Certificate that the domain is served with. One of its names must be the domain, or a wildcard one level above it. Cannot be combined with automatic certificates.',
     ),
     certificate_management_policy: field(
       certificatePolicy.nullable(),
@@ -131,7 +131,7 @@ export const reservedDomain = resource({
   },
   samples: {
     least: { domain: 'd{n}.example.com' },
-    full: { ...DESCRIBED, domain: '*.d{n}.example.com', region: 'eu', certificate_id: '{tls_certificate.id}' },
+    full: { ...DESCRIBED, domain: 'www-{n}.example.com', region: 'eu', certificate_id: '{tls_certificate.id}' },
     change: CHANGED,
   },
 });

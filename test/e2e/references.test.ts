@@ -92,7 +92,10 @@ describe('a reference', () => {
     expect(message).toBe(
       `spec.certificateRef: TLSCertificate ${stack.namespace}/${name} is not ready yet: its condition Ready says why`,
     );
-    const { pem, keyPem } = await makeCertificate({ subject: 'CN=unready.example.com', ca: false });
+    const { pem, keyPem } = await makeCertificate({
+      ca: false,
+      names: [{ type: 'dns', value: 'unready.example.com' }],
+    });
     await stack.apply(tlsSecret(name, { chain: pem, key: keyPem }));
     await stack.ready(DOMAINS, name);
     await stack.remove(DOMAINS, name);

@@ -102,7 +102,27 @@ const automatic: readonly Row[] = [
   },
 ];
 
+const MISMATCH = /cert_\w+ is for app\.example\.com, \*\.example\.com, not for /;
+
 const own: readonly Row[] = [
+  ...['{unique}.example.net', '*.{unique}.example.com', 'deep.{unique}.example.com'].map(
+    (name): Row => ({
+      rule: `A certificate for other names is refused, at creation and later: app.example.com and *.example.com for ${name.replace('{unique}', 'shop')}`,
+      given: { ...certificate, made: post(path, { domain: name }) },
+      ask: patch(one, uploaded),
+      answer: invalid({ '/certificate_id': MISMATCH }),
+      later: [
+        [del(one), noContent],
+        [post(path, { domain: name, ...uploaded }), invalid({ '/certificate_id': MISMATCH })],
+      ],
+    }),
+  ),
+  {
+    rule: 'A certificate that has expired is accepted',
+    given: { ...certificate, ...made() },
+    ask: patch(one, uploaded),
+    answer: ok(attached),
+  },
   {
     rule: 'Detaching the certificate returns 204; the domain then has none',
     given: { ...certificate, ...made(uploaded) },

@@ -10,7 +10,7 @@ const configured = {
   bound: patch('/reserved_domains/{domain.id}', { http_endpoint_configuration_id: '{configuration.id}' }),
 };
 const certified = (name: string) =>
-  post('/reserved_domains', { domain: `${name}-{unique}.example.net`, certificate_id: '{certificate.id}' });
+  post('/reserved_domains', { domain: `${name}-{unique}.example.com`, certificate_id: '{certificate.id}' });
 const TOO_LARGE = 'x'.repeat(1024 * 1024);
 const under = { headers: { 'idempotency-key': 'other-{unique}' } };
 

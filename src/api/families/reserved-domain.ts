@@ -1,7 +1,10 @@
 /** Reserved domains: their targets, certificate or policy, endpoint configurations, and the two ways to detach. */
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
+import { isCovered, notCovered } from '../../resources/formats/covered-names.ts';
 import { certificatePolicy, NOT_STARTED, reservedDomain } from '../../resources/reserved-domain.ts';
+import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { accessOf, idParameter } from '../crud/family.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
@@ -23,8 +26,14 @@ export const reservedDomains = mount(reservedDomain, {
       certificate_management_status: statusOf(platform, after, before),
     };
   },
+  async beforeCreate(context, { domain, certificate }) {
+    await requireNames(context, domain, certificate?.id);
+  },
   afterCreate: coverEdges,
   async beforeUpdate(context, before, after) {
+    // Others were accepted earlier, or issued by the service.
+    if (after.certificate?.id !== before.certificate?.id)
+      await requireNames(context, after.domain, after.certificate?.id);
     for (const scheme of ['http', 'https'] as const) {
       const id = after[`${scheme}_endpoint_configuration`]?.id;
       if (id !== before[`${scheme}_endpoint_configuration`]?.id) await requireType(context, scheme, id);
@@ -71,6 +80,21 @@ function statusOf({ acmeAuthority }: Platform, after: Row, before: Row | undefin
     throw invalidByRule({ '/certificate_management_policy/authority': problem });
   }
   return NOT_STARTED;
+}
+
+const named = z.object({ subject_alternative_names: tlsCertificate.fields.subject_alternative_names.view });
+
+/** Names alone: one that has expired may be renewed, and one that begins later is put in place in time. */
+async function requireNames({ tx }: WriteContext, domain: string, id: string | undefined): Promise<void> {
+  if (id === undefined) return;
+  const text = `select subject_alternative_names from ${tlsCertificate.table} where id = $1`;
+  const [found] = await tx.query({ name: 'tls_certificates.names', text, values: [id] });
+  const { dns_names } = named.parse(found).subject_alternative_names;
+  if (isCovered(domain, dns_names)) return;
+  throw invalidRequest(
+    { '/certificate_id': `the certificate ${id} ${notCovered(domain, dns_names)}` },
+    { '/certificate_id': 'is not for the domain' },
+  );
 }
 
 async function requireType({ tx }: WriteContext, scheme: 'http' | 'https', id: string | undefined): Promise<void> {

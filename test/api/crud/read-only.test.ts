@@ -12,7 +12,7 @@ const { admin } = api;
 const withId = z.looseObject({ id: z.string() });
 
 async function certificate(): Promise<string> {
-  const { pem, keyPem } = await makeCertificate({});
+  const { pem, keyPem } = await makeCertificate({ names: [{ type: 'dns', value: '*.example.com' }] });
   const made = await admin.post('/tls_certificates', { certificate_pem: pem, private_key_pem: keyPem });
   return made.as(withId).id;
 }

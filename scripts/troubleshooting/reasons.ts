@@ -50,7 +50,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   issued: {
     concern: 'nobody',
     on: CERTIFICATE,
-    meaning: 'The domain has a certificate. The message describes a renewal.',
+    meaning: 'The domain has a certificate for its name, valid now. The message has remarks, and describes a renewal.',
   },
   pending: {
     concern: 'nobody',
@@ -67,8 +67,9 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   notNeeded: { concern: 'nobody', on: DNS, meaning: "The domain is below one of the service's own." },
   notChecked: {
     concern: 'nobody',
-    on: DNS,
-    meaning: 'Unknown: the service looks only when it issues a certificate.',
+    on: `${DNS}, ${CERTIFICATE}`,
+    meaning:
+      "Unknown. `DNSConfigured`: the service looks only when it issues a certificate. `CertificateReady`: the operator's API key may not see the certificate.",
   },
   published: { concern: 'nobody', on: PUBLISHED, meaning: 'The DNSEndpoint has the records.' },
 
@@ -107,10 +108,23 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   },
   expired: {
     concern: 'spec',
-    on: '`Ready`',
-    meaning: 'The key or certificate has expired.',
+    on: `\`Ready\`, ${CERTIFICATE}`,
+    meaning: 'The key or certificate has expired, or an issuer in its chain.',
     remedy:
       'Set a later end in the spec, or put another certificate into the Secret or ConfigMap. The message says which.',
+  },
+  nameMismatch: {
+    concern: 'spec',
+    on: `${CERTIFICATE}; \`Ready\`, \`Synced\` if it is in the spec`,
+    meaning: 'The certificate is for other names; the message has both. A domain keeps the certificate that it had.',
+    remedy:
+      'Name a certificate for the domain in `certificateRef`, or put one into the Secret of its TLSCertificate. `*.example.com` is for names one level below `example.com`.',
+  },
+  notYetValid: {
+    concern: 'spec',
+    on: CERTIFICATE,
+    meaning: 'The validity of the certificate begins later; the message says when.',
+    remedy: 'Wait, or name another certificate. If it should be valid by now, check the clock of its issuer.',
   },
   tokenUnavailable: {
     concern: 'spec',

@@ -9,12 +9,16 @@ export const CONDITION = {
   reconciling: 'Reconciling',
   /** For kstatus; absent if not True: Ready needs somebody to change something. */
   stalled: 'Stalled',
+  certificateReady: 'CertificateReady',
 } as const;
 
 export const REASON = {
   /** Ready: the remote resource matches the spec (and its token is in the Secret). */
   available: 'Available',
-  /** Ready: the remote resource is past its end; only the spec, or what it takes from elsewhere, can change that. */
+  /**
+   * Ready: the remote resource is past its end; only the spec, or what it takes from elsewhere, can change that.
+   * CertificateReady: the certificate of the domain, or an issuer in its chain, is.
+   */
   expired: 'Expired',
   /** Synced: after the last reconcile, the remote resource matches the spec. */
   upToDate: 'UpToDate',
@@ -72,6 +76,10 @@ export const REASON = {
   deletionBlocked: 'DeletionBlocked',
   /** CertificateReady: in use. */
   issued: 'Issued',
+  /** CertificateReady: the certificate is for other names. Also Ready and Synced, if the spec asks for such a one. */
+  nameMismatch: 'NameMismatch',
+  /** CertificateReady: the validity of the certificate begins later. */
+  notYetValid: 'NotYetValid',
   /**
    * Ready: the operator has not seen the object yet. CertificateReady: requested but not issued yet; the job may not have
    * started.
@@ -83,7 +91,7 @@ export const REASON = {
   notNeeded: 'NotNeeded',
   /** DNSConfigured: the service has found the records. */
   checked: 'Checked',
-  /** DNSConfigured: the service has not looked for the records. */
+  /** DNSConfigured: the service has not looked for the records. CertificateReady: the certificate cannot be read. */
   notChecked: 'NotChecked',
   /** DNSConfigured and CertificateReady: the service has not found the records. */
   dnsError: 'DNSError',

@@ -22,6 +22,7 @@ type Added<Spec extends SpecOf<z.ZodRawShape>, R extends Remote> = Pick<Kind<Spe
       | 'rules'
       | 'describe'
       | 'conditions'
+      | 'readyRemarks'
       | 'refreshAt'
       | 'end'
       | 'unserved'

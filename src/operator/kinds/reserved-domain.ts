@@ -6,6 +6,12 @@ import { REASON } from '../contract/reasons.ts';
 import type { Finding } from '../managed/declaration/external.ts';
 import type { DnsRecord } from '../managed/declaration/kind.ts';
 import { WIDE } from './columns.ts';
+import {
+  certificateChangesAt,
+  certificateFinding,
+  type DomainWithCertificate,
+  withCertificate,
+} from './domain-certificate.ts';
 import { plainKind } from './plain-kind.ts';
 
 type Domain = View<typeof reservedDomain>;
@@ -61,8 +67,12 @@ export const reservedDomainKind = plainKind(reservedDomain, {
       .meta({ description: RECORDS }),
   },
   describe: (_, domain: Domain) => ({ dnsRecords: recordsOf(domain) }),
-  conditions: (_, domain: Domain) => conditionsOf(domain),
-  refreshAt: jobRefreshAt,
+  conditions: (_, domain: DomainWithCertificate, now) => conditionsOf(domain, now),
+  refreshAt(domain, now) {
+    const times = [jobRefreshAt(domain, now) ?? [], certificateChangesAt(domain, now)].flat();
+    return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
+  },
+  external: withCertificate,
   columns: [
     'domain',
     {
@@ -116,7 +126,10 @@ function jobRefreshAt({ created_at, certificate_management_status: status }: Dom
 }
 
 /** The state of the certificate, and what it implies about the DNS records. */
-export function conditionsOf(domain: Domain): { CertificateReady: Finding; DNSConfigured: Finding } {
+export function conditionsOf(
+  domain: DomainWithCertificate,
+  now: Date,
+): { CertificateReady: Finding; DNSConfigured: Finding } {
   const { certificate, certificate_management_status: status, cname_target: target } = domain;
   const job = status?.provisioning_job;
   const issued = certificate !== null || (status !== null && status.renews_at !== null);
@@ -126,8 +139,10 @@ export function conditionsOf(domain: Domain): { CertificateReady: Finding; DNSCo
     message: 'The service checks the DNS records only when it issues a certificate',
   };
   const certificateReady = (): Finding => {
-    if (issued)
-      return { status: 'True', reason: REASON.issued, message: job ? `In use; renewal: ${job.msg}` : 'In use' };
+    if (issued) {
+      const found = certificateFinding(domain, now);
+      return job ? { ...found, message: `${found.message}; renewal: ${job.msg}` } : found;
+    }
     if (!status) return { status: 'False', reason: REASON.notRequested, message: 'The domain has no certificate' };
     const reason =
       job?.error_code === 'DNS_ERROR' ? REASON.dnsError : job?.error_code ? REASON.internalError : REASON.pending;

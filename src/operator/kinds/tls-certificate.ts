@@ -2,6 +2,7 @@
 import type { View } from '../../resources/definition/resource.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { tlsSecretRef } from '../managed/declaration/input-schemas.ts';
+import { certificateRemarks, endOfChain } from './certificate-remarks.ts';
 import { plainKind } from './plain-kind.ts';
 
 const { certificate_pem: chain, private_key_pem: key } = tlsCertificate.fields;
@@ -20,9 +21,10 @@ export const tlsCertificateKind = plainKind(tlsCertificate, {
     privateKeyPem: secretRef['tls.key'],
   }),
   end: {
-    of: (certificate: View<typeof tlsCertificate>) => certificate.not_after,
-    remedy: 'renew the certificate in the Secret that spec.secretRef names',
+    of: (certificate: View<typeof tlsCertificate>) => endOfChain(certificate),
+    remedy: 'renew the certificate, with its issuers, in the Secret that spec.secretRef names',
   },
+  readyRemarks: certificateRemarks,
   columns: [
     {
       name: 'Secret',

@@ -3,9 +3,17 @@ import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
 import { conditionsOf, recordsOf, reservedDomainKind } from '../../../src/operator/kinds/reserved-domain.ts';
 
-type Domain = Parameters<typeof recordsOf>[0];
+type Domain = Parameters<typeof conditionsOf>[0];
 
 const CERTIFICATE = { id: 'cert_01jd0000000000000000000000', uri: 'https://api.example.com/tls_certificates/cert_1' };
+const ATTACHED = {
+  id: CERTIFICATE.id,
+  subject_alternative_names: { dns_names: ['app.example.net'], ips: [] },
+  not_before: '2026-11-01T00:00:00.000Z',
+  not_after: '2027-02-01T00:00:00.000Z',
+  chain_not_after: '2027-02-01T00:00:00.000Z' as string | null,
+  extended_key_usages: ['serverAuth'],
+};
 const POLICY = { authority: 'letsencrypt', private_key_type: 'rsa' as const };
 const TIME = '2026-11-22T10:00:00.000Z';
 const job = (error_code: null | 'DNS_ERROR' | 'INTERNAL_ERROR', msg = 'waiting') => ({
@@ -26,6 +34,7 @@ function domain(given: Partial<Domain> = {}): Domain {
     region: null,
     cname_target: 'x.tunnel.example.com',
     certificate: null,
+    answeredAt: new Date(TIME),
     certificate_management_policy: null,
     certificate_management_status: null,
     acme_challenge_cname_target: null,
@@ -48,6 +57,7 @@ test.each([
 
 const NO_CERTIFICATE = 'NotRequested: The domain has no certificate';
 const IN_USE = 'Issued: In use';
+const IN_USE_ONE = { certificate: CERTIFICATE, attached: ATTACHED };
 const UNCHECKED = 'NotChecked: The service checks the DNS records only when it issues a certificate';
 const status = (renews_at: string | null, provisioning_job: ReturnType<typeof job> | null) => ({
   certificate_management_status: { renews_at, provisioning_job },
@@ -55,7 +65,7 @@ const status = (renews_at: string | null, provisioning_job: ReturnType<typeof jo
 
 test.each([
   ['no certificate requested', {}, NO_CERTIFICATE, UNCHECKED],
-  ['a certificate of its own', { certificate: CERTIFICATE }, IN_USE, UNCHECKED],
+  ['a certificate of its own', IN_USE_ONE, IN_USE, UNCHECKED],
   [
     'a name below a service domain',
     { cname_target: null },
@@ -73,19 +83,64 @@ test.each([
   ],
   [
     'an issued certificate',
-    { certificate: CERTIFICATE, ...status(TIME, null) },
+    { ...IN_USE_ONE, ...status(TIME, null) },
     IN_USE,
     'Checked: The service has found the records',
   ],
   [
     'an issued certificate whose renewal fails',
-    { certificate: CERTIFICATE, ...status(TIME, job('DNS_ERROR', 'no CNAME any more')) },
+    { ...IN_USE_ONE, ...status(TIME, job('DNS_ERROR', 'no CNAME any more')) },
     'Issued: In use; renewal: no CNAME any more',
     'DNSError: no CNAME any more',
   ],
 ])('with %s, CertificateReady and DNSConfigured say why', (_, given, ready, dns) => {
   const { CertificateReady, DNSConfigured } = conditionsOf(domain(given));
   expect([CertificateReady, DNSConfigured].map(({ reason, message }) => `${reason}: ${message}`)).toEqual([ready, dns]);
+});
+
+const THE_ONE = `the certificate ${CERTIFICATE.id}`;
+test.each([
+  ['for its name', {}, IN_USE],
+  ['for a wildcard above it', { subject_alternative_names: { dns_names: ['*.example.net'], ips: [] } }, IN_USE],
+  [
+    'for another name',
+    { subject_alternative_names: { dns_names: ['shop.example.com'], ips: [] } },
+    `NameMismatch: ${THE_ONE} is for shop.example.com, not for app.example.net`,
+  ],
+  ['that ends now', { chain_not_after: TIME, not_after: TIME }, `Expired: ${THE_ONE} expired at ${TIME}; renew it`],
+  ['of an older release that ends now', { chain_not_after: null, not_after: TIME }, /^Expired: the certificate /],
+  ['whose issuer has ended', { chain_not_after: TIME }, `Expired: an issuer in the chain of ${THE_ONE} expired at`],
+  [
+    'whose issuer ends first',
+    { chain_not_after: '2027-01-01T00:00:00.000Z' },
+    /^Issued: In use; an issuer in its chain/,
+  ],
+  ['that begins later', { not_before: '2026-12-01T00:00:00.000Z' }, `NotYetValid: ${THE_ONE} is not valid before 2026`],
+  ['for clients', { extended_key_usages: ['clientAuth', '1.2.3'] }, /^Issued: In use; .* clientAuth, 1\.2\.3 without/],
+  ['for anything', { extended_key_usages: ['anyExtendedKeyUsage'] }, IN_USE],
+  ['without purposes', { extended_key_usages: [] }, IN_USE],
+])('with a certificate %s, CertificateReady says so', (_, given, expected) => {
+  const attached = { ...ATTACHED, ...given };
+  const { reason, message } = conditionsOf(domain({ certificate: CERTIFICATE, attached })).CertificateReady;
+  const said = `${reason}: ${message}`;
+  if (expected === IN_USE) expect(said).toBe(expected);
+  else expect(said).toMatch(expected);
+});
+
+test('with a certificate that the API key may not see, CertificateReady is unknown', () => {
+  const found = conditionsOf(domain({ certificate: CERTIFICATE })).CertificateReady;
+  expect(found).toMatchObject({ status: 'Unknown', reason: 'NotChecked' });
+});
+
+test.each([
+  ['begins', { not_before: '2026-11-22T10:01:00.000Z' }, 60_000],
+  ['ends', { chain_not_after: '2026-11-22T10:02:00.000Z' }, 120_000],
+  ['has ended', { chain_not_after: TIME }, undefined],
+])('a domain is observed again when its certificate %s, by the clock of the API', (_, given, expected) => {
+  const now = new Date('2026-11-22T09:00:00Z');
+  const attached = { ...ATTACHED, ...given };
+  const at = reservedDomainKind.refreshAt?.(domain({ certificate: CERTIFICATE, attached }), now);
+  expect(at && at.getTime() - now.getTime()).toBe(expected);
 });
 
 const later = (ms: number) => new Date(Date.parse(TIME) + ms);

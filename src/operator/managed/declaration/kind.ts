@@ -61,7 +61,9 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote> {
   /** The values of `status` for the observed resource. */
   describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
   /** Conditions besides those of every kind, by type. */
-  conditions?(spec: Spec, remote: R): Record<string, Finding>;
+  conditions?(spec: Spec, remote: R, now: Date): Record<string, Finding>;
+  /** What users should know of a resource that is as the spec says. */
+  readyRemarks?(remote: R): readonly string[];
   /** The records to publish in a DNSEndpoint; undefined if there is to be none. */
   dnsRecords?(spec: Spec, remote: R): readonly DnsRecord[] | undefined;
   /** When to look again at what the service changes by itself. */

@@ -1,8 +1,8 @@
 /** Drift: whether the API is still as the last reconcile left it. */
 import { CONDITION, REASON } from '../../contract/reasons.ts';
-import { findCondition, sameStatus } from '../../kube/conditions.ts';
+import { type Condition, findCondition, sameStatus } from '../../kube/conditions.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { External, Remote } from '../declaration/external.ts';
+import type { External, Finding, Remote } from '../declaration/external.ts';
 import { type AnyKind, ownerIdIn } from '../declaration/kind.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
 import { claimedId, readIdentity } from '../identity/identity.ts';
@@ -21,7 +21,7 @@ import { observedSynced } from './findings.ts';
 /** The part of a kind that a comparison needs. */
 export interface ComparableKind
   extends Pick<ConnectedKind, 'describe' | 'isAttached' | 'expired' | 'now' | 'referencesOf'> {
-  declared: Pick<AnyKind, 'owner'>;
+  declared: Pick<AnyKind, 'conditions' | 'owner'>;
   external: Pick<External<ManagedSpec, Remote>, 'changes'>;
 }
 
@@ -108,12 +108,19 @@ function observedDiffers(
   );
 }
 
-/** Whether the service has changed a value that the status shows. */
+/** Whether the status no longer says what it would say now: the service has changed a value, or time has passed. */
 function describesOtherwise(kind: ComparableKind, spec: ManagedSpec, object: KubeObject, remote: Remote): boolean {
   const status = readStatus(object);
   const described = Object.entries(kind.describe(spec, remote, object));
-  return described.some(([name, value]) => !sameStatus(status[name], value));
+  const concluded = Object.entries(kind.declared.conditions?.(spec, remote, kind.now()) ?? {});
+  return (
+    described.some(([name, value]) => !sameStatus(status[name], value)) ||
+    concluded.some(([type, finding]) => !says(findCondition(status.conditions ?? [], type), finding))
+  );
 }
+
+const says = (known: Condition | undefined, { status, reason, message }: Finding) =>
+  known?.status === status && known.reason === reason && known.message === message;
 
 /** Whether the resource has expired, or its end was put off, since the status was written. */
 function endsOtherwise(kind: ComparableKind, object: KubeObject, remote: Remote): boolean {

@@ -35,15 +35,16 @@ export async function writeStatus(
   const identity = readIdentity(object);
   const note = adoptionIgnored(object);
   const isNews = note !== undefined && !readyMessage(object).includes(note);
+  const remarks = ready.status === 'True' ? (kind.declared.readyRemarks?.(remote) ?? []) : [];
   const dnsPublished = await managed.publishDnsRecords(spec, remote);
-  const shown = withNote(ready, note);
+  const shown = [...remarks, note].reduce(withNote, ready);
   await managed.writeStatus(
     {
       [CONDITION.ready]: shown,
       [CONDITION.synced]: synced,
       ...progress(shown),
       ...whenResolved(managed.inputs !== undefined),
-      ...kind.declared.conditions?.(spec, remote),
+      ...kind.declared.conditions?.(spec, remote, kind.now()),
       [CONDITION.dnsPublished]: dnsPublished,
     },
     {
@@ -96,12 +97,17 @@ export function failureFindings(object: KubeObject, failure: ShownFailure): Reco
   const finding = withNote({ status: 'False', reason, message }, adoptionIgnored(object));
   const wasReady = findCondition(readStatus(object).conditions ?? [], CONDITION.ready)?.status === 'True';
   if (failure.keepReady && wasReady) return { [CONDITION.synced]: finding };
-  const isUnresolved = UNRESOLVED_REASONS.includes(reason);
-  const resolved = isUnresolved ? { [CONDITION.referencesResolved]: finding } : {};
+  const also = conditionAbout(reason);
   return {
     [CONDITION.ready]: finding,
     [CONDITION.synced]: finding,
     ...progress(finding, failure.keepReady),
-    ...resolved,
+    ...(also && { [also]: finding }),
   };
+}
+
+/** The condition besides Ready and Synced that shows a failure. */
+function conditionAbout(reason: Reason): string | undefined {
+  if (UNRESOLVED_REASONS.includes(reason)) return CONDITION.referencesResolved;
+  return reason === REASON.nameMismatch ? CONDITION.certificateReady : undefined;
 }

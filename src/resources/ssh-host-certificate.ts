@@ -17,7 +17,8 @@ const PUBLIC_KEY = {
 };
 const AUTHORITY = { description: 'SSH certificate authority that signs the certificate.' };
 const PRINCIPALS = {
-  description: 'Host names and IP addresses that the certificate is valid for. Empty: valid for all hosts.',
+  description:
+    'Host names and IP addresses that the certificate is valid for. Empty: valid for all hosts, but clients with OpenSSH 10.3 or later accept such a certificate for none. `*` stands for any characters and `?` for one; earlier clients take them literally.',
   examples: [['web-1.example.com', '192.0.2.1']],
 };
 const FROM = {

@@ -51,6 +51,11 @@ const principals: Row[] = [
     ...names('web-1.example.com', '192.0.2.1', '2001:db8::1'),
   }),
   taken('A host certificate without principals is for all hosts: an empty list', names(), names()),
+  taken(
+    'A principal may be a pattern with the wildcards * and ?',
+    names('*', '*.Web.example.com', 'web-?.example.com', '192.0.2.*', '2001:db8::*'),
+    names('*', '*.web.example.com', 'web-?.example.com', '192.0.2.*', '2001:db8::*'),
+  ),
   taken('Host names are shown in lower case', names('WEB-1.Example.com'), names('web-1.example.com')),
   {
     rule: 'A host certificate has at most 256 principals',
@@ -121,7 +126,7 @@ const refusals: Row[] = [
   ),
   wrongKey('A malformed public key is refused', 'garbage', /one line/),
   wrongKey('Two public keys are refused', '{ssh.ed25519}\n{ssh.ed25519}', /several lines/),
-  wrongPrincipal('A principal with a wildcard is refused', '*.example.com', /wildcards/),
+  wrongPrincipal('A principal with a wildcard has nothing that names lack', '*.example.com,!web', /not a pattern/),
   wrongPrincipal('A principal is a host name or an address', 'web_1', /label/),
   wrong(
     'A principal that is repeated in another spelling is refused',

@@ -18,6 +18,9 @@ interface CertificateSpec extends SecretSpec {
   validUntil?: string | undefined;
 }
 
+const NO_PRINCIPALS =
+  'it has no principals, and clients with OpenSSH 10.3 or later accept it for no host: list the names of the host in spec.principals';
+
 const certificate = handout(sshHostCertificate, {
   type: 'sshCertificate',
   what: 'certificate',
@@ -112,6 +115,7 @@ export const sshHostCertificateKind = plainKind(sshHostCertificate, {
     of: (issued: Certificate) => issued.valid_until,
     remedy: 'set spec.validUntil to a later time, or remove it to have another certificate issued before each end',
   },
+  readyRemarks: ({ principals }) => (principals.length > 0 ? [] : [NO_PRINCIPALS]),
   delivery: {
     handout: certificate,
     renewal: (object, spec: CertificateSpec, remote: Certificate, now) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin', '/sbin'];
 
-function find(name: string): string | undefined {
+export function find(name: string): string | undefined {
   return FOLDERS.map((folder) => join(folder, name)).find((file) => {
     try {
       accessSync(file, constants.X_OK);

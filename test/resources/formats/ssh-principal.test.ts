@@ -18,6 +18,11 @@ describe('a principal', () => {
     ['::', '::'],
     ['192.0.2.1', '192.0.2.1'],
     ['WEB-1.Example.com', 'web-1.example.com'],
+    ['*', '*'],
+    ['*.Web.example.com', '*.web.example.com'],
+    ['web-??', 'web-??'],
+    ['192.0.2.*', '192.0.2.*'],
+    ['2001:DB8::*', '2001:db8::*'],
   ])('given as %s has the name that ssh looks for: %s', (input, principal) => {
     expect(canonicalPrincipal(input)).toEqual({ principal });
   });
@@ -33,6 +38,10 @@ describe('a principal', () => {
     '1.2.3.04',
     '1.2.3',
     'host.\u212aube.example',
+    '*.web_1.example',
+    'web-*,!web-1',
+    '[*]:22',
+    `*${'a'.repeat(253)}`,
   ])('cannot be %s', (input) => {
     expect(canonicalPrincipal(input)).toHaveProperty('reason');
   });

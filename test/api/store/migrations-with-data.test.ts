@@ -65,3 +65,19 @@ test.each(await recordings())('this release serves the rows of the one with sche
   await expectExtensible(api);
   await expectServed(api);
 });
+
+test('a replayed create of a TLS certificate from before chain_not_after shows it as null', async () => {
+  const url = await createTestDatabase();
+  await migrate(url, ours.slice(0, 19));
+  await withClient(url, async (client) => {
+    const bodies = { cert_1: '{"id":"cert_1","metadata":"{}"}', ca_1: '{"id":"ca_1"}' };
+    for (const [id, body] of Object.entries(bodies)) {
+      const text =
+        "insert into idempotency_keys (principal, digest, resource_id, body, created_at) values ('p', $1, $1, $2, now())";
+      await client.query(text, [id, body]);
+    }
+    await migrate(url);
+    const { rows } = await client.query('select body::text from idempotency_keys order by resource_id');
+    expect(rows).toEqual([{ body: bodies.ca_1 }, { body: '{"id":"cert_1","metadata":"{}","chain_not_after":null}' }]);
+  });
+});

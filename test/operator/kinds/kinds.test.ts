@@ -28,9 +28,9 @@ test('tokens and signing secrets are shown only once, a host certificate every t
 });
 
 describe.each([
-  [tunnelCredentialKind, 'credentials'],
-  [apiKeyKind, 'apiKeys'],
-] as const)('a kind with a token: %#', (kind, family) => {
+  [tunnelCredentialKind, 'credentials', 'agent'],
+  [apiKeyKind, 'apiKeys', 'agent-api-key'],
+] as const)('a kind with a token: %#', (kind, family, secretName) => {
   const credential = remote({ created_at: TIME, owner_id: 'usr_1', expires_at: null });
   const managed = { managementPolicy: 'Manage', secret: { key: 'token' }, rotation: { interval: '1h' } };
   const described = (spec: object, externalId = credential.id) =>
@@ -38,7 +38,7 @@ describe.each([
 
   test('shows its Secret, its times of issue and rotation, and its owner', () => {
     expect(described(managed)).toMatchObject({
-      secretName: 'agent',
+      secretName,
       issuedAt: TIME,
       rotatesAt: '2026-11-21T11:00:00.000Z',
       ownerId: 'usr_1',

@@ -64,7 +64,7 @@ const made = async (host: string, more: Wanted = {}, issuer = '') => {
 };
 
 test('a certificate that is named by its id shows when it is not valid, and the domain is Ready', async () => {
-  const root = await makeCertificate({ subject: 'CN=Root' });
+  const root = await makeCertificate({ subject: 'CN=Root', notAfter: inTime(10_000 * DAY) });
   const issuer = await makeCertificate({ subject: 'CN=Old', issuer: root, notAfter: inTime(-DAY) });
   const cases = {
     past: [await made('past.example.net', { notAfter: inTime(-DAY) }), 'Expired', /^the certificate cert_\w+ expired/],

@@ -2,6 +2,7 @@ import { by, get, ok, post, type Row, refTo, refused, type Section } from '../ro
 
 const path = '/whoami';
 const keys = '/api_keys';
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 const END = '2998-01-01T00:00:00Z';
 
 const describes = (rule: string, at: string, type: string): Row => ({
@@ -25,6 +26,11 @@ export const whoami: Section = {
       rule: 'An admin is told that they are one',
       ask: get(path),
       answer: ok({ owner: { id: '{admin.id}', type: 'user' }, admin: true }),
+    },
+    {
+      rule: 'The installation has an id, which every response repeats in a header',
+      ask: get(path),
+      answer: { ...ok({ installation_id: UUID }), headers: { 'installation-id': UUID } },
     },
     {
       rule: 'A caller is told when the key in use expires, and nothing else about it',

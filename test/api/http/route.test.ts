@@ -20,7 +20,14 @@ const nothing = openDatabase({ url, poolSize: 1, statementTimeoutMs: 1_000, conn
 const db: Database = {
   ...nothing,
   query: async ({ values }) => [
-    { id: 'key', owner_id: 'owner', admin: values?.[0] === tokenHash('admin'), active: true, expired: null },
+    {
+      id: 'key',
+      owner_id: 'owner',
+      admin: values?.[0] === tokenHash('admin'),
+      active: true,
+      expired: null,
+      installation: 'one',
+    },
   ],
 };
 

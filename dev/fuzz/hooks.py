@@ -47,6 +47,13 @@ BEYOND_SCHEMAS = [
         r"bytes of UTF-8",
         r"^must have at most \d+ bytes in all",
         r"^must not contain a NUL character",
+        r"^must not contain (line breaks|control characters|a carriage return|bidirectional)",
+        r"^must not be blank",
+        # Parts of paths and URLs.
+        r"^must not contain \"",
+        r"^must not have (a wildcard|the path of the discovery document)",
+        r"^the port must be a number",
+        r"^write international names in ASCII",
         # Times.
         r"^must not be before 1970",
         r"^must be between the years 0001 and 9999",

@@ -1,6 +1,6 @@
 /** Bot users: identities of programs. While a bot is inactive, its API keys and authtokens do not work. */
 import { z } from 'zod';
-import { field, required, resource } from './definition/resource.ts';
+import { field, personName, resource } from './definition/resource.ts';
 import { bytes } from './formats/text.ts';
 
 const active = z.boolean().meta({ description: 'If false, the API keys and authtokens of the bot do not work.' });
@@ -15,11 +15,7 @@ export const botUser = resource({
   access: 'admin',
   description: 'An identity for a program. A bot is never an admin.',
   fields: {
-    name: required(
-      bytes(255)
-        .min(1, 'must not be empty')
-        .meta({ description: 'Name of the bot, for people.', examples: ['deploy bot'] }),
-    ),
+    name: personName(bytes(255).meta({ description: 'Name of the bot, for people.', examples: ['deploy bot'] })),
     active: field(z.boolean(), active, 'optional', true, true),
   },
   samples: {

@@ -1,7 +1,7 @@
 /** Event subscriptions: which types of events go to which destinations. */
 import { z } from 'zod';
 import { references } from './definition/reference.ts';
-import { type Address, field, optional, resource } from './definition/resource.ts';
+import { type Address, description, field, metadata, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { eventDestination } from './event-destination.ts';
 import { chars, form, text } from './formats/text.ts';
@@ -67,13 +67,8 @@ export const eventSubscription = resource({
   access: 'admin',
   description: 'Sends events of the types in its sources to its destinations.',
   fields: {
-    description: optional(chars(255).meta({ description: 'What the events are for.', examples: ['audit trail'] })),
-    metadata: optional(
-      chars(4096).meta({
-        description: 'Arbitrary data for your own use; the service does not interpret it.',
-        examples: ['{"team":"platform"}'],
-      }),
-    ),
+    description: description(chars(255), 'What the events are for.'),
+    metadata: metadata(chars(4096)),
     sources: {
       ...field(z.array(eventSource), z.nullable(sourcesInput), 'optional', true, []),
       show,

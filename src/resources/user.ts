@@ -1,6 +1,6 @@
 /** Users (extension): people who own API keys and credentials. */
 import { z } from 'zod';
-import { field, required, resource } from './definition/resource.ts';
+import { field, personName, resource } from './definition/resource.ts';
 import { bytes } from './formats/text.ts';
 
 const admin = z.boolean().meta({ description: 'Whether the user is an admin.' });
@@ -17,11 +17,7 @@ export const user = resource({
   access: 'admin',
   description: 'A person. Only admins may manage users, bots, event subscriptions and what others own.',
   fields: {
-    name: required(
-      bytes(255)
-        .min(1, 'must not be empty')
-        .meta({ description: 'Name of the user, for people.', examples: ['Ada'] }),
-    ),
+    name: personName(bytes(255).meta({ description: 'Name of the user, for people.', examples: ['Ada'] })),
     admin: field(z.boolean(), admin, 'optional', true, false),
     active: field(z.boolean(), active, 'optional', true, true),
   },

@@ -33,7 +33,7 @@ async function fillApi() {
     await createSample(post, family, 'full', 2 * FAMILIES.indexOf(family) + 1, values);
   }
   // kubectl would refuse or misread this text unless it is quoted and escaped.
-  const policy = await client.ipPolicies.create({ metadata: '\ttab\u2028\u0085\ufeff\ufffe \r\n true' });
+  const policy = await client.ipPolicies.create({ metadata: '\ttab\u2028\ufeff\ufffe \r\n true' });
   await client.replaceRules(policy.id, { rules: [{ cidr: '192.0.2.0/24', action: 'allow', description: 'all' }] });
   const edge = await client.tlsEdges.create({ description: 'Internal' });
   await client.tlsEdgeModules(edge.id).ipRestriction.put({ ip_policy_ids: [policy.id], enabled: false });

@@ -1,4 +1,4 @@
-import { created, get, not, post, type Section } from '../row.ts';
+import { created, get, invalid, not, post, type Section } from '../row.ts';
 
 export const generalRules: Section = {
   title: 'General rules',
@@ -28,6 +28,18 @@ export const generalRules: Section = {
         http_endpoint_configuration: null,
         https_endpoint_configuration: null,
       }),
+    },
+    {
+      rule: 'A description is one line; metadata may have several; neither has other control characters',
+      ask: post('/ip_policies', { description: 'a\nb', metadata: 'a\u0085' }),
+      answer: invalid({ '/description': /line breaks/, '/metadata': /other than tab and newline/ }),
+      later: [
+        [post('/ip_policies', { metadata: 'a:\r\n\tb\n' }), created({ metadata: 'a:\r\n\tb\n' })],
+        [
+          post('/event_subscriptions', { description: '\u202ea', metadata: 'a\u2066' }),
+          invalid({ '/description': /bidirectional/, '/metadata': /bidirectional/ }),
+        ],
+      ],
     },
     {
       rule: 'An empty string is not the same as a value that was never set',

@@ -1,5 +1,5 @@
 import { user } from '../../../src/resources/user.ts';
-import { by, created, del, get, noContent, ok, patch, post, refused, type Section } from '../row.ts';
+import { by, created, del, get, invalid, noContent, ok, patch, post, refused, type Section } from '../row.ts';
 
 // No row leaves another active admin behind, since other rows are about the only one.
 const path = '/users';
@@ -15,6 +15,15 @@ export const users: Section = {
   title: 'Extension: users',
   family: user,
   rows: [
+    {
+      rule: 'A name is one line with something to see in it',
+      ask: post(path, { name: ' \u00a0\u200b' }),
+      answer: invalid({ '/name': 'must not be blank' }),
+      later: [
+        [post(path, { name: 'Ada\u001b[2K' }), invalid({ '/name': /control characters/ })],
+        [post('/bot_users', { name: '\t' }), invalid({ '/name': /control characters/ })],
+      ],
+    },
     {
       rule: 'The API keys of a user stop working while the user is inactive',
       given: { ...made, key: post('/api_keys', { owner_id: '{made.id}' }) },

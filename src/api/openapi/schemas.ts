@@ -38,9 +38,15 @@ function unfold(key: string, value: unknown): unknown {
   // The CRDs say what a pattern means; here the pattern speaks for itself.
   if (key === 'x-message') return undefined;
   const { data } = form.safeParse(value);
-  if (data === undefined) return raiseDescription(value);
-  const { 'x-form': own, ...rest } = data;
-  return { ...rest, ...own };
+  if (data?.['x-form'] === undefined && data?.['x-refused'] === undefined) return raiseDescription(value);
+  const { 'x-form': own, 'x-refused': refused = [], ...rest } = data;
+  return { ...patternWithout(refused), ...rest, ...own };
+}
+
+/** A pattern of all that has none of the refused characters. It leaves other refusals to the API. */
+function patternWithout(refused: readonly { found: string }[]): Json {
+  const classes = refused.flatMap(({ found }) => /^\[([^^].*)\]$/.exec(found)?.[1] ?? []);
+  return classes.length === 0 ? {} : { pattern: `^[^${classes.join('')}]*$` };
 }
 
 /** Moves the description of the value of a nullable property to the property itself. */
@@ -51,7 +57,10 @@ function raiseDescription(value: unknown): unknown {
 }
 
 const choice = z.looseObject({ anyOf: z.array(z.record(z.string(), z.unknown())) });
-const form = z.looseObject({ 'x-form': z.record(z.string(), z.unknown()) });
+const form = z.looseObject({
+  'x-form': z.record(z.string(), z.unknown()).optional(),
+  'x-refused': z.array(z.looseObject({ found: z.string() })).optional(),
+});
 
 const registryOutput = z.object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) });
 

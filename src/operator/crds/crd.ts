@@ -5,7 +5,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { CATEGORY, GROUP, VERSION } from '../contract/names.ts';
-import { type CelRule, celRegistry, celString } from '../managed/declaration/cel.ts';
+import { type CelRule, celRegExp, celRegistry } from '../managed/declaration/cel.ts';
 import type { AnyKind, PrinterColumn } from '../managed/declaration/kind.ts';
 import { DEFAULT_STATUS } from '../managed/identity/recorded-status.ts';
 import { columnsShape, conditionsSchema, statusShape } from './status-schema.ts';
@@ -167,6 +167,7 @@ const DROPPED = new Set([
   'x-cel',
   'x-message',
   'x-list-map-keys',
+  'x-refused',
   'id',
 ]);
 
@@ -189,7 +190,7 @@ function structural(given: Schema, isItem = false): Schema {
   return {
     ...result,
     ...fromForm(schema),
-    ...celRules([...byteRule(schema), ...(isRule ? patternRule(schema) : rulesOf(schema))]),
+    ...celRules([...byteRule(schema), ...refusalRules(schema), ...(isRule ? patternRule(schema) : rulesOf(schema))]),
     ...listType(keys),
   };
 }
@@ -214,7 +215,7 @@ function uniqueList({ type, required }: Schema): Schema {
 }
 
 function patternRule({ pattern, 'x-message': message }: Schema) {
-  return [{ rule: `self.matches(${celString(inRe2(String(pattern)))})`, message }];
+  return [{ rule: `self.matches(${celRegExp(String(pattern))})`, message }];
 }
 
 /** A structural schema has no `propertyNames`. */
@@ -223,7 +224,7 @@ function rulesOf(schema: Schema): unknown[] {
   const { pattern, 'x-message': message } = asSchema(form.propertyNames ?? {});
   if (schema['x-cel'] !== undefined || typeof pattern !== 'string')
     return z.array(z.unknown()).parse(schema['x-cel'] ?? []);
-  return [{ rule: `self.all(key, key.matches(${celString(inRe2(pattern))}))`, message }];
+  return [{ rule: `self.all(key, key.matches(${celRegExp(pattern)}))`, message }];
 }
 
 function translate(keyword: string, value: unknown): unknown {
@@ -242,6 +243,15 @@ function byteRule(schema: Schema): CelRule[] {
   const max = schema['x-max-bytes'];
   if (typeof max !== 'number') return [];
   return [{ rule: `bytes(self).size() <= ${max}`, message: `must be at most ${max} bytes of UTF-8` }];
+}
+
+const refused = z.array(z.object({ found: z.string(), unless: z.string().optional(), says: z.string() })).catch([]);
+
+function refusalRules(schema: Schema): CelRule[] {
+  return refused.parse(schema['x-refused']).map(({ found, unless, says: message }) => {
+    const exception = unless === undefined ? '' : ` || self.matches(${celRegExp(unless)})`;
+    return { rule: `!self.matches(${celRegExp(found)})${exception}`, message };
+  });
 }
 
 const celRule: z.ZodType<CelRule> = z.strictObject({

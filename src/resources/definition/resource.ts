@@ -3,7 +3,7 @@
  * types, the event types and the base of the custom resource's schema.
  */
 import { z } from 'zod';
-import { bytes, timestamp } from '../formats/text.ts';
+import { bytes, lines, oneLine, timestamp, visible } from '../formats/text.ts';
 import { idOf } from './id.ts';
 import { nullable, withoutNone } from './none.ts';
 import type { Samples } from './samples.ts';
@@ -236,14 +236,28 @@ function immutable(input: z.ZodType): z.ZodType {
 /** `description` and `metadata` with the byte limits that most families share. */
 export function described(about: string, limits = { description: 255, metadata: 4096 }) {
   return {
-    description: optional(bytes(limits.description).meta({ description: about, examples: ['for the Berlin office'] })),
-    metadata: optional(
-      bytes(limits.metadata).meta({
-        description: 'Arbitrary data for your own use; the service does not interpret it.',
-        examples: ['{"team":"platform"}'],
-      }),
-    ),
+    description: description(bytes(limits.description), about),
+    metadata: metadata(bytes(limits.metadata)),
   };
+}
+
+/** Responses may show what an earlier release accepted. */
+export function description(limit: z.ZodString, about: string) {
+  const schema = limit.meta({ description: about, examples: ['for the Berlin office'] });
+  return { ...optional(oneLine(schema)), view: z.nullable(schema) };
+}
+
+export function metadata(limit: z.ZodString) {
+  const schema = limit.meta({
+    description: 'Arbitrary data for your own use; the service does not interpret it.',
+    examples: ['{"team":"platform"}'],
+  });
+  return { ...optional(lines(schema)), view: z.nullable(schema) };
+}
+
+/** The name of a person or a program. */
+export function personName(schema: z.ZodString) {
+  return { ...required(visible(oneLine(schema))), view: schema };
 }
 
 /** A reference to another resource. */

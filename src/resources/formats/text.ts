@@ -53,6 +53,68 @@ export const form = (keywords: Readonly<Record<string, unknown>>) => ({ 'x-form'
  */
 export const pattern = (expression: RegExp, says: string) => form({ pattern: expression.source, 'x-message': says });
 
+/** What a text must not contain. Expressions have no flags, and only syntax that the API server's RE2 shares. */
+export interface Refused {
+  found: RegExp;
+  /** Where this matches as well, the text is accepted. */
+  unless?: RegExp;
+  /** Why, as in `must not …`. */
+  says: string;
+}
+
+/** Documents for the CRDs what is refused. Code that has better messages checks it. */
+export const refused = (...all: readonly Refused[]) => ({
+  'x-refused': all.map(({ found, unless, says }) => ({ found: found.source, unless: unless?.source, says })),
+});
+
+/** Refuses such text. */
+export function refusing<T extends z.ZodType<string>>(schema: T, ...all: readonly Refused[]): T {
+  const checked = all.reduce(
+    (each, { found, unless, says }) => each.refine((value) => !found.test(value) || unless?.test(value) === true, says),
+    schema,
+  );
+  return checked.meta(refused(...all));
+}
+
+/** They make a text look different from what it is (Unicode Technical Report 36, section 3.2). */
+const BIDIRECTIONAL: Refused = {
+  found: /[\u202a-\u202e\u2066-\u2069]/,
+  says: 'must not contain bidirectional controls (U+202A to U+202E, U+2066 to U+2069)',
+};
+
+/** Text that people see in one line: a terminal would execute control characters. */
+export const oneLine = <T extends z.ZodType<string>>(schema: T): T =>
+  refusing(
+    schema,
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+    { found: /[\u0000-\u001f\u007f-\u009f]/, says: 'must not contain line breaks or other control characters' },
+    BIDIRECTIONAL,
+  );
+
+/** Text that may have several lines. */
+export const lines = <T extends z.ZodType<string>>(schema: T): T =>
+  refusing(
+    schema,
+    {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+      found: /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/,
+      says: 'must not contain control characters other than tab and newline',
+    },
+    { found: /\r([^\n]|$)/, says: 'must not contain a carriage return without a newline after it' },
+    BIDIRECTIONAL,
+  );
+
+/** Not a space of any script, nor a character of no width. RE2 knows only the spaces of ASCII as `\s`. */
+const VISIBLE = /[^\s\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]/;
+const BLANK = 'must not be blank';
+
+/** Text with at least one character that people can see. */
+export const visible = (schema: z.ZodString) =>
+  schema
+    .min(1, 'must not be empty')
+    .refine((value) => VISIBLE.test(value), BLANK)
+    .meta(pattern(VISIBLE, BLANK));
+
 /** RFC 3339 in UTC with milliseconds, as every timestamp in a response is. */
 export function timestamp() {
   return z.iso.datetime({ offset: true }).meta({ examples: ['2026-11-21T10:00:00.000Z'] });

@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { byteLength, bytes, chars, instant, text } from '../../../src/resources/formats/text.ts';
+import type { z } from 'zod';
+import {
+  byteLength,
+  bytes,
+  chars,
+  instant,
+  lines,
+  oneLine,
+  text,
+  visible,
+} from '../../../src/resources/formats/text.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 40 });
 const storable = (value: string) => value.isWellFormed() && !value.includes('\u0000');
@@ -41,6 +51,35 @@ describe('a limit in characters', () => {
 test('text is accepted exactly if the database can store it', () => {
   fc.assert(fc.property(anyText, (value) => void expect(text().safeParse(value).success).toBe(storable(value))));
   expect(text().safeParse('\ud83d').success).toBe(false);
+});
+
+describe('text for people', () => {
+  const message = (schema: z.ZodString, value: string) => schema.safeParse(value).error?.issues[0]?.message;
+  const all = Array.from({ length: 0x1_0000 }, (_, code) => String.fromCharCode(code)).filter((each) =>
+    each.isWellFormed(),
+  );
+  const isControl = (character: string) => /\p{Cc}/u.test(character);
+  const isBidirectional = (character: string) => /[\u202a-\u202e\u2066-\u2069]/.test(character);
+
+  test('has no control characters in one line', () => {
+    const wrong = all.filter((each) => !oneLine(text()).safeParse(`a${each}b`).success);
+    expect(wrong).toEqual(all.filter((each) => isControl(each) || isBidirectional(each)));
+    expect(message(oneLine(text()), 'a\n')).toMatch(/^must not contain line breaks/);
+  });
+
+  test('has tabs and newlines only in several lines', () => {
+    const wrong = all.filter((each) => !lines(text()).safeParse(`a${each}b`).success);
+    expect(wrong).toEqual(all.filter((each) => (isControl(each) && !'\t\n'.includes(each)) || isBidirectional(each)));
+    expect(lines(text()).parse('a\r\n\r\n')).toBe('a\r\n\r\n');
+    expect(message(lines(text()), 'a\r')).toMatch(/carriage return/);
+  });
+
+  test.each(['', ' ', '\u00a0\u3000', '\u200b', '\u2028\ufeff'])('is not a name if it is %j', (name) =>
+    expect(message(visible(text()), name)).toMatch(/^must not be (empty|blank)$/),
+  );
+  test.each(['a', ' a ', '.', '例', '🐈'])('is a name if it is %j', (name) =>
+    expect(visible(text()).parse(name)).toBe(name),
+  );
 });
 
 describe('a timestamp in a request', () => {

@@ -19,6 +19,11 @@ export function celString(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
+/** A regular expression of JavaScript, without flags, as a CEL string literal. CEL resolves its Unicode escapes. */
+export function celRegExp(source: string): string {
+  return celString(source).replaceAll(/\\\\u(?=[0-9a-fA-F]{4})/g, '\\u');
+}
+
 const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 /** As part of a regular expression in a CEL string literal. */
 export const DNS_NAME = `${DNS_LABEL}(\\\\.${DNS_LABEL})*`;

@@ -1,6 +1,6 @@
 /** OpenID Connect on a route of an HTTPS edge. */
 
-import { module, neededSetting, setting } from './definition/module.ts';
+import { module, neededText, setting } from './definition/module.ts';
 import { issuerUrl } from './formats/https-url.ts';
 import { httpsEdgeRoute } from './https-edge-route.ts';
 import { clientId, clientSecret, scopes, session } from './session-settings.ts';
@@ -12,14 +12,14 @@ export const httpsEdgeRouteOidc = module({
   of: httpsEdgeRoute,
   fields: {
     ...session,
-    issuer: neededSetting(
+    issuer: neededText(
       issuerUrl.meta({
         description: 'Base URL of the provider, from which its settings are discovered.',
         examples: ['https://accounts.example.com'],
       }),
     ),
-    client_id: neededSetting(clientId),
-    client_secret: { ...neededSetting(clientSecret), sealed: true },
+    client_id: neededText(clientId),
+    client_secret: { ...neededText(clientSecret), sealed: true },
     scopes: setting(scopes, []),
   },
 });

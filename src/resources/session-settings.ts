@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { enabled, setting } from './definition/module.ts';
 import { distinct } from './formats/distinct.ts';
-import { text } from './formats/text.ts';
+import { pattern, text } from './formats/text.ts';
 
 const UINT32_MAX = 4_294_967_295;
 
@@ -52,16 +52,24 @@ export const scopes = listOf(
     .meta({ maxLength: 255 }),
 ).meta({ description: 'Scopes to request from the provider.', examples: [['openid', 'email']] });
 
-export const clientId = text()
-  .min(1, 'must not be empty')
-  .max(1024, 'must be at most 1024 characters')
-  .meta({
-    description: 'Client id of your application, as registered with the provider.',
-    examples: ['my-application'],
-  });
+/** VSCHAR of RFC 6749, appendix A. */
+const PRINTABLE = /^[\x20-\x7e]*$/;
+const NOT_PRINTABLE = 'must be printable ASCII, without the line break with which text in a file often ends';
+
+const clientText = (max: number) =>
+  text()
+    .min(1, 'must not be empty')
+    .max(max, `must be at most ${max} characters`)
+    .refine((value) => PRINTABLE.test(value), NOT_PRINTABLE)
+    .meta(pattern(PRINTABLE, NOT_PRINTABLE));
+
+export const clientId = clientText(1024).meta({
+  description: 'Client id of your application, as registered with the provider.',
+  examples: ['my-application'],
+});
 
 /** Sealed in the database. Responses show it. */
-export const clientSecret = text()
-  .min(1, 'must not be empty')
-  .max(4096, 'must be at most 4096 characters')
-  .meta({ description: 'Client secret of your application, as registered with the provider.', examples: ['…'] });
+export const clientSecret = clientText(4096).meta({
+  description: 'Client secret of your application, as registered with the provider.',
+  examples: ['my-secret'],
+});

@@ -74,6 +74,17 @@ const credentials: Row[] = [
     answer: shows('github', { ...managed, teams: [], organizations: ['acme'] }),
     later: [[ofGoogle({ client_id: null, client_secret: null }), shows('google', managed)]],
   },
+  ...NAMES.map(
+    (name): Row => ({
+      rule: `Client id and secret of ${name} are printable ASCII, without line breaks`,
+      given,
+      ask: take({ [name]: { client_id: 'a\r\nb', client_secret: 'b\n' } }),
+      answer: invalid({
+        [`/provider/${name}/client_id`]: /printable ASCII/,
+        [`/provider/${name}/client_secret`]: /printable ASCII/,
+      }),
+    }),
+  ),
   {
     rule: 'A client id of OAuth requires a secret',
     given,

@@ -38,9 +38,10 @@ export function setting<T extends z.ZodType>(schema: T, initial: z.output<T>) {
   return field(schema, z.nullable(schema), 'optional', true, initial);
 }
 
-/** A setting that must be given. */
-export function neededSetting<T extends z.ZodType>(schema: T) {
-  return field(schema, schema, 'required', true, null);
+/** A text that must be given. Responses may show what an earlier release accepted. */
+export function neededText<T extends z.ZodType<string>>(schema: T) {
+  const { examples = [] } = schema.meta() ?? {};
+  return field(z.string().meta({ examples }), schema, 'required', true, null);
 }
 
 /** Every module can be switched off without losing its settings. */

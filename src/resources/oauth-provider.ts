@@ -1,12 +1,14 @@
 /** The identity provider of an OAuth module, and the users allowed access: exactly one of eight providers. */
 import { z } from 'zod';
-import { canonicalDomain } from './formats/domain-name.ts';
-import { form, pattern, text } from './formats/text.ts';
+import { canonicalDomain, domainForm } from './formats/domain-name.ts';
+import { form, oneLine, text } from './formats/text.ts';
 import { clientId, clientSecret, listOf, scopes } from './session-settings.ts';
 
-const emailAddress = text()
-  .regex(/^[^\s@]{1,64}@[^\s@]{1,190}$/, 'must be an email address, as in ada@example.com')
-  .meta({ maxLength: 255, examples: ['ada@example.com'] });
+const emailAddress = oneLine(
+  text()
+    .regex(/^[^\s@]{1,64}@[^\s@]{1,190}$/, 'must be an email address, as in ada@example.com')
+    .meta({ maxLength: 255, examples: ['ada@example.com'] }),
+);
 
 const emailDomain = text()
   .max(253, 'must be at most 253 characters')
@@ -17,7 +19,7 @@ const emailDomain = text()
     context.addIssue({ code: 'custom', message, input });
     return z.NEVER;
   })
-  .meta({ examples: ['example.com'], ...pattern(/^[^\s:*]+$/, 'must be a domain name, as in example.com') });
+  .meta({ examples: ['example.com'], ...domainForm({}, 'must be a domain name, as in example.com') });
 
 const SLUG = '[A-Za-z0-9][A-Za-z0-9._-]{0,99}';
 const organization = text()

@@ -5,8 +5,8 @@ import { laterReference, optionalReference } from './definition/reference.ts';
 import { derived, described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { endpointConfiguration } from './endpoint-configuration.ts';
-import { canonicalDomain } from './formats/domain-name.ts';
-import { pattern, text, timestamp } from './formats/text.ts';
+import { canonicalDomain, domainForm, WILDCARD } from './formats/domain-name.ts';
+import { text, timestamp } from './formats/text.ts';
 import { tlsCertificate } from './tls-certificate.ts';
 
 const domainInput = text()
@@ -21,7 +21,7 @@ const domainInput = text()
     description:
       'Host name to reserve, optionally with a leading `*.`. International names may be in Unicode or in ASCII.',
     examples: ['app.example.com'],
-    ...pattern(/^(?:\*\.)?[^\s:*]+$/, 'must be a host name, as in app.example.com or *.example.com'),
+    ...domainForm({ before: WILDCARD }, 'must be a host name, as in app.example.com or *.example.com'),
   });
 
 const shownDomain = z

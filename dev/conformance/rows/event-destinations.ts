@@ -23,6 +23,14 @@ const targets: Row[] = [
     ask: post(path, webhook('https://hooks.example.com:8443/a/b?c=d')),
     answer: created(webhook('https://hooks.example.com:8443/a/b?c=d')),
   },
+  wrongUrl('The host of a webhook has no empty label', 'https://hooks..example.com/a', /empty label/),
+  wrongUrl(
+    'The host of a webhook has no underscore',
+    'https://hook_1.example.com',
+    /"hook_1" is not a host name label/,
+  ),
+  wrongUrl('An IPv4 address of a webhook is four decimal numbers', 'https://2130706433', /four decimal numbers/),
+  wrongUrl('The port of a webhook is not 0', 'https://hooks.example.com:0', /1 to 65535/),
   wrongUrl('The URL of a webhook must not be an http URL', 'http://hooks.example.com', /https/),
   {
     rule: 'The URL of a webhook has at most 2048 characters',

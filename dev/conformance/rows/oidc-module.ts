@@ -43,12 +43,25 @@ export const oidcRows: readonly Row[] = [
     ask: take({ issuer: 'https://accounts.example.com:8443/tenant' }),
     answer: ok({ issuer: 'https://accounts.example.com:8443/tenant' }),
   },
+  wrongIssuer(
+    'The issuer of OIDC must not be the address of its discovery document',
+    'https://accounts.example.com/.well-known/openid-configuration',
+    /write "https:\/\/accounts.example.com"/,
+  ),
+  wrongIssuer('The host of an issuer must be a name or an address', 'https://0x7f000001', /IPv4 address/),
   wrongIssuer('The issuer of OIDC must not be an http URL', 'http://accounts.example.com', /https/),
   {
     rule: 'Client id and secret of OIDC must not be empty',
     given,
     ask: take({ client_id: '', client_secret: '' }),
     answer: invalid({ '/client_id': /empty/, '/client_secret': /empty/ }),
+  },
+  {
+    rule: 'Client id and secret of OIDC are printable ASCII, without line breaks',
+    given,
+    ask: take({ client_id: 'a\r\nSet-Cookie: x=1', client_secret: 'ü' }),
+    answer: invalid({ '/client_id': /printable ASCII/, '/client_secret': /printable ASCII/ }),
+    later: [[take({ client_id: ' a"\\~' }), ok({ client_id: ' a"\\~' })]],
   },
   {
     rule: 'Client id and secret of OIDC have at most 1024 and 4096 characters',

@@ -11,7 +11,7 @@
  * Host names compare without regard to case, labels exactly.
  */
 import { z } from 'zod';
-import { hostnameProblem, lowerCase, PORT } from './hostname.ts';
+import { HOST, hostnameProblem, lowerCase, PORT } from './hostname.ts';
 import { parseIpv6 } from './ipv6.ts';
 import { pattern, text } from './text.ts';
 
@@ -27,8 +27,6 @@ export type Rule = { form: 'any' } | Target;
 
 export type Parsed<T> = { value: T } | { reason: string };
 
-const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
-const HOST = String.raw`${HOST_LABEL}(?:\.${HOST_LABEL})*`;
 const DOMAIN = String.raw`(?:\*\.)?${HOST}`;
 const ADDRESS = String.raw`(?:${HOST}|\[[0-9A-Fa-f:.]+\]):${PORT}`;
 const TOKEN = '[A-Za-z0-9._/:-]{1,255}';

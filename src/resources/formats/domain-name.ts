@@ -3,7 +3,8 @@
  * ASCII and lower case.
  */
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { hostnameProblem } from './hostname.ts';
+import { endsInNumber, HOST_LABEL, hostnameProblem, NUMBER } from './hostname.ts';
+import { pattern, refused } from './text.ts';
 
 export type DomainResult = { domain: string } | { reason: string };
 
@@ -17,8 +18,7 @@ export function canonicalDomain(input: string): DomainResult {
   const problem = hostnameProblem(ascii);
   if (problem) return { reason: problem };
   const labels = ascii.split('.');
-  // Such a name would be taken for an IPv4 address.
-  if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) return { reason: 'is an IP address, not a domain' };
+  if (endsInNumber(ascii)) return { reason: 'is an IP address, not a domain' };
   if (labels.length < 2) return { reason: 'must have at least two labels, as in example.com' };
   const domain = wildcard ? `*.${ascii}` : ascii;
   return domain.length > 253 ? { reason: 'has more than 253 characters' } : { domain };
@@ -44,6 +44,31 @@ function toAscii(host: string): string | undefined {
 function isEncoded(label: string): boolean {
   const decoded = domainToUnicode(label);
   return decoded !== label && domainToASCII(decoded) === label;
+}
+
+/** A leading wildcard, as a part of a regular expression. */
+export const WILDCARD = String.raw`(?:\*\.)?`;
+
+/**
+ * What the CRDs can check of a domain: all of a name in ASCII, little of others.
+ * @param around what may stand before the domain and must follow it, as parts of a regular expression
+ */
+export function domainForm({ before = '', after = '' }: { before?: string; after?: string }, says: string) {
+  const name = String.raw`${HOST_LABEL}(?:\.${HOST_LABEL})+`;
+  return {
+    ...pattern(new RegExp(String.raw`^${before}[^\s:*]+${after}$`), says),
+    ...refused(
+      {
+        found: new RegExp(`^[!-~]*${after}$`),
+        unless: new RegExp(`^${before}${name}${after}$`),
+        says: 'must have a domain of two or more labels of letters, digits and inner hyphens, as in app.example.com',
+      },
+      {
+        found: new RegExp(String.raw`\.${NUMBER}${after}$`),
+        says: 'must not have an IP address in place of a domain',
+      },
+    ),
+  };
 }
 
 /** Whether `host` is below `domain`. */

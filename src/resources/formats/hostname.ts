@@ -3,6 +3,15 @@ import { domainToASCII } from 'node:url';
 
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
+/** A host name of ASCII, as a part of a regular expression; without the limit on its length. */
+export const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+export const HOST = String.raw`${HOST_LABEL}(?:\.${HOST_LABEL})*`;
+
+/** A last label that makes a name an IPv4 address to many parsers, as in 0x7f000001 and 127.1. */
+export const NUMBER = '(?:0[Xx][0-9A-Fa-f]*|[0-9]+)';
+const ENDS_IN_NUMBER = new RegExp(String.raw`(?:^|\.)${NUMBER}$`);
+export const endsInNumber = (host: string) => ENDS_IN_NUMBER.test(host);
+
 /** A port from 1 to 65535, as a part of a regular expression. */
 export const PORT = String.raw`(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])`;
 

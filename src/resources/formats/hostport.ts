@@ -1,8 +1,8 @@
 /** Where an edge listens: `<domain>:<port>`, with or without a leading `*.`. */
 import { z } from 'zod';
-import { canonicalDomain } from './domain-name.ts';
+import { canonicalDomain, domainForm, WILDCARD } from './domain-name.ts';
 import { PORT } from './hostname.ts';
-import { pattern, text } from './text.ts';
+import { text } from './text.ts';
 
 const FORM = 'must have the form domain:port, as in app.example.com:443';
 
@@ -18,7 +18,7 @@ export const hostport = text()
     const result = canonicalDomain(match[1] ?? '');
     return 'reason' in result ? refuse(`the domain: ${result.reason}`) : `${result.domain}:${match[2]}`;
   })
-  .meta({ examples: ['app.example.com:443'], ...pattern(new RegExp(String.raw`^(?:\*\.)?[^\s:*]+:${PORT}$`), FORM) });
+  .meta({ examples: ['app.example.com:443'], ...domainForm({ before: WILDCARD, after: `:${PORT}` }, FORM) });
 
 /** The domain of a hostport. */
 export const hostOf = (stored: string) => stored.slice(0, stored.lastIndexOf(':'));

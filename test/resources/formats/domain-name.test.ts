@@ -1,7 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canonicalDomain, coveringNames, isBelow } from '../../../src/resources/formats/domain-name.ts';
 import { hostnameProblem, lowerCase } from '../../../src/resources/formats/hostname.ts';
 import { hostOf, hostport } from '../../../src/resources/formats/hostport.ts';
+import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
+import { hasForm } from './schema-form.ts';
 
 const said = (input: string) => {
   const result = canonicalDomain(input);
@@ -53,6 +56,27 @@ describe('a domain', () => {
     [`${label(64)}.example`, /is not a host name label/],
   ])('cannot be "%s": %s', (input, reason) => {
     expect(said(input)).toMatch(reason);
+  });
+
+  const piece = fc.oneof(
+    fc.constantFrom('a', 'B', '1', '0x1', 'ü', '-', '_', '.', '..', '*', '*.', '10.0.0.1', '。', '\u00ad', ':', ':443'),
+    fc.domain(),
+  );
+  const input = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''));
+  const isAscii = (text: string) => /^[!-~]*$/.test(text);
+
+  test.each([
+    ['a domain', reservedDomain.create.shape.domain],
+    ['a hostport', hostport],
+  ])('as %s is refused by the CRD only if it is by the API, and in ASCII if it is', (_, schema) => {
+    fc.assert(
+      fc.property(input, (text) => {
+        fc.pre(!text.includes('xn--'));
+        const isAccepted = schema.safeParse(text).success;
+        if (isAccepted || isAscii(text)) expect([text, hasForm(schema, text)]).toEqual([text, isAccepted]);
+      }),
+      { numRuns: 3000 },
+    );
   });
 
   test('is below another one, not below itself', () => {

@@ -2,35 +2,18 @@
 import { z } from 'zod';
 import { moduleNames } from './definition/module.ts';
 import { livesIn, optionalReference } from './definition/reference.ts';
-import { described, required, resource } from './definition/resource.ts';
+import { described, field, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
-import { bytes, pattern } from './formats/text.ts';
+import { requestPath } from './formats/path.ts';
 import { httpResponseBackend } from './http-response-backend.ts';
 import { httpsEdge } from './https-edge.ts';
 import { tunnelGroupBackend } from './tunnel-group-backend.ts';
 
-/** Characters of a path (RFC 3986, section 3.3). */
-const PATH = /^\/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$/;
-/** Encoded dots count as well: a dot is an unreserved character (RFC 3986, section 2.3). */
-const DOT_SEGMENT = /\/(?:\.|%2[Ee]){1,2}(?:\/|$)/;
-
-const match = bytes(1024)
-  .refine(
-    (path) => PATH.test(path),
-    'must be a path that starts with "/", without a query, with other characters percent-encoded',
-  )
-  .refine(
-    (path) => !DOT_SEGMENT.test(path),
-    'must not contain "." or ".." segments, even as %2e: no request arrives with them',
-  )
-  .meta({
-    description: 'Path, or prefix of paths, of the requests that the route handles.',
-    examples: ['/api'],
-    ...pattern(
-      PATH,
-      'must be a path that starts with "/", without a query, with other characters percent-encoded, as in /api/v1',
-    ),
-  });
+const MATCH = {
+  description:
+    'Path, or prefix of paths, of the requests that the route handles. Responses show its normal form: `/%7Ea` is `/~a`.',
+  examples: ['/api'],
+};
 
 export const httpsEdgeRoute = resource({
   name: 'https_edge_route',
@@ -46,7 +29,11 @@ export const httpsEdgeRoute = resource({
   fields: {
     ...described('What the route serves.'),
     edge_id: livesIn(httpsEdge, 'edge', 'HTTPS edge that the route belongs to.'),
-    match: { ...required(match), unique: { within: ['edge_id', 'match_type'] } },
+    // Responses may show what an earlier release accepted.
+    match: {
+      ...field(z.string().meta(MATCH), requestPath.meta(MATCH), 'required', true, null),
+      unique: { within: ['edge_id', 'match_type'] },
+    },
     match_type: required(
       z
         .enum(['exact_path', 'path_prefix'])

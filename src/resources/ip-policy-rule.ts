@@ -10,6 +10,11 @@ import { ipPolicy } from './ip-policy.ts';
 /** Most rules that one policy may have. */
 export const MAX_RULES_PER_POLICY = 1000;
 
+const SPLIT =
+  'put the others into further policies: an endpoint configuration or IP restriction can name several policies';
+export const TOO_MANY_RULES = `must have at most ${MAX_RULES_PER_POLICY} rules; ${SPLIT}`;
+export const NO_MORE_RULES = `this policy already has the maximum of ${MAX_RULES_PER_POLICY} rules; ${SPLIT}`;
+
 const IPV4 = String.raw`(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:/(?:3[0-2]|[12]?\d))?`;
 const IPV6 = String.raw`[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*:(?:[0-9A-Fa-f]{0,4}|[\d.]+)(?:/(?:12[0-8]|1[01]\d|[1-9]?\d))?`;
 
@@ -22,7 +27,8 @@ export const cidr = text()
     return z.NEVER;
   })
   .meta({
-    description: 'IPv4 or IPv6 CIDR block. Responses show it in canonical form.',
+    description:
+      'IPv4 or IPv6 CIDR block. Responses show it in canonical form; a block of IPv4-mapped addresses, as in `::ffff:10.0.0.0/104`, is the IPv4 block.',
     examples: ['10.0.0.0/8'],
     ...pattern(new RegExp(`^(?:${IPV4}|${IPV6})$`), 'must be a CIDR block, as in 10.0.0.0/8 or 2001:db8::/32'),
   });
@@ -63,7 +69,7 @@ export const ruleSet = z
   .strictObject({
     rules: z
       .array(ruleSetMember)
-      .max(MAX_RULES_PER_POLICY)
+      .max(MAX_RULES_PER_POLICY, TOO_MANY_RULES)
       .meta({ description: 'All rules that the policy is to have.', ...form({ uniqueItems: true }) }),
   })
   .superRefine(({ rules }, context) => {

@@ -27,6 +27,15 @@ const paths: Row[] = [
   wrong('The path of a route has at most 1024 bytes', `/${'x'.repeat(1024)}`, /1024 bytes/),
   wrong('The path of a route must start with a slash', 'api', /starts with "\/"/),
   wrong('The path of a route must not contain dot segments', '/a/../b', /segment/),
+  wrong('The path of a route must not contain two slashes in a row', '//a', /"\/\/"/),
+  wrong('A prefix of paths has no wildcard', '/shop/*', /needs none, so write "\/shop\/"/),
+  {
+    rule: 'The path of a route is stored in normal form, so that no two routes have the same',
+    given: { edge: post(edges, {}) },
+    ask: post(path, { ...least, match: '/%7ea%2fb' }),
+    answer: created({ match: '/~a%2Fb' }),
+    later: [[post(path, { ...least, match: '/~a%2fb' }), refused('CONFLICT')]],
+  },
   {
     rule: 'A route matches an exact path or a prefix',
     given,

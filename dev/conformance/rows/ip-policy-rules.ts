@@ -112,11 +112,18 @@ const whole: readonly Row[] = [
     answer: invalid({ '/rules/1/cidr': /already in rules\[0\]/ }),
   },
   {
+    rule: 'A block of IPv4-mapped addresses is the IPv4 block',
+    given: policy,
+    ask: put(set, { rules: [allow('10.0.0.0/8'), allow('::ffff:10.0.0.0/104')] }),
+    answer: invalid({ '/rules/1/cidr': /10\.0\.0\.0\/8 is already in rules\[0\]/ }),
+    later: [[put(set, { rules: [allow('::ffff:a00:0/104')] }), ok({ ip_policy_rules: [{ cidr: '10.0.0.0/8' }] })]],
+  },
+  {
     rule: 'A policy has at most 1000 rules',
     given: { ...policy, full: put(set, { rules: blocks(1000) }) },
     ask: make({ cidr: '192.0.2.0/24' }),
-    answer: invalid({ '/ip_policy_id': /1000/ }),
-    later: [[put(set, { rules: blocks(1001) }), invalid({ '/rules': /1000/ })]],
+    answer: invalid({ '/ip_policy_id': /1000 rules; put the others into further policies/ }),
+    later: [[put(set, { rules: blocks(1001) }), invalid({ '/rules': /1000 rules; put the others into further/ })]],
   },
 ];
 

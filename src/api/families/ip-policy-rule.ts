@@ -2,7 +2,7 @@
  * IP policy rules. Every change of a rule locks its policy and counts as a revision of the policy, so that rule sets
  * change one after the other and an ETag of the policy protects its rules.
  */
-import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../resources/ip-policy-rule.ts';
+import { ipPolicyRule, MAX_RULES_PER_POLICY, NO_MORE_RULES } from '../../resources/ip-policy-rule.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidByRule, invalidRequest } from '../errors/errors.ts';
@@ -25,9 +25,7 @@ export const ipPolicyRules = mount(ipPolicyRule, {
       values: [id],
     });
     if (Number(counted?.rules) >= MAX_RULES_PER_POLICY) {
-      throw invalidByRule({
-        '/ip_policy_id': `this policy already has the maximum of ${MAX_RULES_PER_POLICY} rules`,
-      });
+      throw invalidByRule({ '/ip_policy_id': NO_MORE_RULES });
     }
   },
   async beforeUpdate({ tx }, { ip_policy }) {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Client, etagOf } from '../../client/client.ts';
 import type { View } from '../../resources/definition/resource.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
-import { ipPolicyRule, MAX_RULES_PER_POLICY, ruleSetMember } from '../../resources/ip-policy-rule.ts';
+import { ipPolicyRule, MAX_RULES_PER_POLICY, ruleSetMember, TOO_MANY_RULES } from '../../resources/ip-policy-rule.ts';
 import { type External, type Remote, StaleObject } from '../managed/declaration/external.ts';
 import type { SpecOf } from '../managed/declaration/kind.ts';
 import { bodyOf, differing, ifExists } from './external-of-family.ts';
@@ -20,10 +20,11 @@ const ruleFields = familyFields(ipPolicyRule, ['ip_policy_id']);
 const spec = {
   rules: z
     .array(z.object(specFromFamily(ruleFields)))
-    .max(MAX_RULES_PER_POLICY)
+    .max(MAX_RULES_PER_POLICY, TOO_MANY_RULES)
     .default([])
     .meta({
-      description: 'All rules of the policy. They are applied in one transaction.',
+      description:
+        'All rules of the policy, at most 1000. They are applied in one transaction. More rules go into further policies: an endpoint configuration or IP restriction can name several.',
       'x-list-map-keys': ['cidr'],
     }),
 };

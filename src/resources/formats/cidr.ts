@@ -1,4 +1,7 @@
-/** CIDR blocks in canonical form: RFC 4632 for IPv4, RFC 5952 for IPv6. */
+/**
+ * CIDR blocks in canonical form: RFC 4632 for IPv4, RFC 5952 for IPv6. A block of IPv4-mapped IPv6 addresses (RFC 4291,
+ * section 2.5.5.2) is the IPv4 block: sockets show the same address in either form.
+ */
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { parseIpv6 } from './ipv6.ts';
@@ -22,7 +25,7 @@ export function canonicalCidr(input: string): CidrResult {
   const length = prefix === undefined ? width : Number(prefix);
   if (length > width) return { reason: `prefix length must be from 0 to ${width} for this address, but is ${length}` };
   const network = mask(parsed.toByteArray(), length);
-  const canonical = `${format(network)}/${length}`;
+  const canonical = canonicalForm(network, length);
   if (network.some((byte, index) => byte !== parsed.toByteArray()[index])) {
     return { reason: `has bits set beyond /${length}; did you mean ${canonical}?` };
   }
@@ -39,6 +42,14 @@ function mask(bytes: number[], length: number): number[] {
     const bits = Math.max(0, Math.min(8, length - index * 8));
     return byte & (0xff << (8 - bits)) & 0xff;
   });
+}
+
+const MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+const MAPPED_BITS = 8 * MAPPED.length;
+
+function canonicalForm(network: number[], length: number): string {
+  const isMapped = network.length === 16 && length >= MAPPED_BITS && MAPPED.every((byte, at) => network[at] === byte);
+  return isMapped ? `${format(network.slice(MAPPED.length))}/${length - MAPPED_BITS}` : `${format(network)}/${length}`;
 }
 
 function format(bytes: number[]): string {

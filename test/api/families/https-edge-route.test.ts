@@ -15,23 +15,47 @@ const create = async (edge: string, body: object = {}, headers = {}) =>
     httpsEdgeRoute.view,
   );
 
-describe('the path of a route', () => {
-  const { match } = httpsEdgeRoute.create.shape;
-  const reason = (path: string) => match.safeParse(path).error?.issues[0]?.message;
+describe('two spellings of one path', () => {
+  const post = async (edge: string, match: string, match_type = 'path_prefix') =>
+    admin.post(routesOf(edge), { match, match_type });
 
-  test.each(['/', '/api', '/a%20b', "/~a/b;c=d,e:@!$&'()*+", '/%C3%A9', '/%2e%2e%2e', '/a%2e', '/%2ewell', '/...'])(
-    'may be %s',
-    (path) => expect(reason(path)).toBeUndefined(),
-  );
+  test.each([
+    ['/admin', '/%61dmin'],
+    ['/a%2Fb', '/a%2fb'],
+    ['/~a', '/%7Ea'],
+  ])('are one route: %s and %s', async (first, second) => {
+    const edge = await newEdge();
+    const { id, match } = (await post(edge, second)).as(httpsEdgeRoute.view);
+    expect(match).toBe(first);
+    const { status, error } = await post(edge, first);
+    expect({ status, ...error.details }).toMatchObject({ status: 409, '/match': `is already used by ${id}` });
+    const other = (await post(edge, '/other')).as(httpsEdgeRoute.view);
+    const moved = await admin.patch(`${routesOf(edge)}/${other.id}`, { match: second });
+    expect(moved.status).toBe(409);
+  });
+});
 
-  test.each(['/%2e', '/%2E%2e/b', '/.%2e', '/a/%2e./b', '/%2E/', '/.', '/a/../b'])(
-    'may not be %s, in which servers read dots',
-    (path) => expect(reason(path)).toMatch(/segment.*%2e/),
-  );
+describe('a prefix with a wildcard', () => {
+  test.each([
+    ['/shop/*', '/shop/'],
+    ['/shop/**', '/shop/'],
+    ['/shop*', '/shop'],
+    ['/*', '/'],
+    ['/a/*/b', '/a/'],
+  ])('is refused with what to write: %s', async (match, meant) => {
+    const { status, error } = await admin.post(routesOf(await newEdge()), { match, match_type: 'path_prefix' });
+    expect(status).toBe(400);
+    expect(error.details['/match']).toContain(`a prefix needs none, so write "${meant}"`);
+  });
 
-  test.each(['', 'api', '/a b', '/a?b', '/a#b', '/é', '/%zz', '/a\n'])('may not be %j', (path) =>
-    expect(reason(path)).toMatch(/must be a path/),
-  );
+  test('is refused if the type changes, and stays changeable otherwise if it is stored', async () => {
+    const edge = await newEdge();
+    const { id } = await create(edge, { match: '/shop/*', match_type: 'exact_path' });
+    const address = `${routesOf(edge)}/${id}`;
+    expect((await admin.patch(address, { match_type: 'path_prefix' })).error.details).toHaveProperty('/match');
+    await api.rows("update https_edge_routes set match_type = 'path_prefix' where id = $1", [id]);
+    expect((await admin.patch(address, { description: 'as before' })).as(httpsEdgeRoute.view).match).toBe('/shop/*');
+  });
 });
 
 test('closing the idempotency key of a route names its address', async () => {

@@ -56,7 +56,6 @@ describe('the canonical form of a block', () => {
     const heads = fc.constantFrom<[string, bigint]>(
       ['::', 0n],
       ['0:0:0:0:0:0:', 0n],
-      ['::FFFF:', 0xffffn << 32n],
       ['::ffff:0:', 0xffffn << 48n],
       ['64:ff9b::', 0x64_ff9bn << 96n],
     );
@@ -65,6 +64,19 @@ describe('the canonical form of a block', () => {
         expect(canonicalCidr(head + quads(low))).toEqual({ cidr: `${rfc5952(high | low)}/128` });
       }),
     );
+  });
+
+  test('of IPv4-mapped addresses is the block of IPv4', () => {
+    fc.assert(
+      fc.property(v4, ([value, length]) => {
+        const expected = { cidr: `${quads(network(value, length, 32))}/${length}` };
+        const mapped = (0xffffn << 32n) | network(value, length, 32);
+        expect(canonicalCidr(`::ffff:${quads(network(value, length, 32))}/${length + 96}`)).toEqual(expected);
+        expect(canonicalCidr(`${rfc5952(mapped)}/${length + 96}`)).toEqual(expected);
+      }),
+    );
+    expect(canonicalCidr('::ffff:10.0.0.1/104')).toHaveProperty('reason', expect.stringContaining('10.0.0.0/8?'));
+    expect(canonicalCidr('::/0')).toEqual({ cidr: '::/0' });
   });
 
   test('of an address alone is the block of that address', () => {

@@ -4,7 +4,7 @@ import { tunnelCredentialKind } from '../../../src/operator/kinds/tunnel-credent
 import { readSpec } from '../../../src/operator/managed/declaration/spec.ts';
 import { object } from '../objects.ts';
 
-const message = 'must be a duration of at most 10 years (87600h), such as 720h, 90s or 1h30m';
+const message = 'must be a duration of at most 10 years (87600h), such as 720h, 90s or 1h30m, with each unit once';
 
 describe('a duration', () => {
   test.each(['1d', '30 days', '1h 30m', '', '-1h', '87601h', '1.2345h'])(

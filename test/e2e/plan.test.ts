@@ -177,7 +177,8 @@ describe('plan', () => {
       match: '/x',
       matchType: 'path_prefix',
     });
-    const moved = await plan([other, object('HTTPSEdgeRouteModules', 'portal', { routeRef: { name: 'other' } })]);
+    const elsewhere = { routeRef: { name: 'other' }, oauth: { provider: { google: {} } } };
+    const moved = await plan([other, object('HTTPSEdgeRouteModules', 'portal', elsewhere)]);
     expect(moved.stdout).toContain(
       `-/+ replace HTTPSEdgeRouteModules ${namespace}/portal (spec.routeRef changed: the modules of ${id} are deleted)`,
     );

@@ -29,6 +29,7 @@ expect(await kubectl(['apply', '-f', '-'], { input: JSON.stringify(crd) })).toMa
 expect(await kubectl(['wait', '--for=condition=Established', `crd/${crd.metadata.name}`])).toMatchObject({ code: 0 });
 afterAll(() => kubectl(['delete', 'crd', crd.metadata.name, '--ignore-not-found']));
 await stack.operateIn([namespace, there]);
+const anyone = await client.ipPolicies.create({});
 
 const CONFIGURATIONS = ours('endpointconfigurations');
 const BACKENDS = ours('httpresponsebackends');
@@ -44,7 +45,7 @@ const write = async (name: string, data: object) => {
 const page = (name: string, from = { name, key: 'html' }) =>
   object(name, 'HTTPResponseBackend', { body: { secretKeyRef: from } });
 const modules = (name: string, edge: object, rest: object = {}) =>
-  object(name, 'TLSEdgeModules', { tlsEdgeRef: edge, ...rest });
+  object(name, 'TLSEdgeModules', { tlsEdgeRef: edge, ipRestriction: { ipPolicyRefs: [{ id: anyone.id }] }, ...rest });
 const routeOf = (name: string, edge = name) =>
   object(name, 'HTTPSEdgeRoute', { edgeRef: { name: edge }, match: '/', matchType: 'path_prefix' });
 /** Deletes an edge while a route still refers to it. */

@@ -94,7 +94,7 @@ export function attachedKind(
         .meta({ description: `The modules that the ${title} has.` }),
     },
     memberNames: new Map(parts.flatMap(({ name, member, fields }) => [[name, member], ...memberNames(fields)])),
-    rules,
+    rules: [hasModule(parts.map(({ member }) => member)), ...rules],
     printerColumns: [
       referenceColumn(ownerRef, `The ${title} that the modules belong to.`),
       listColumn('status', 'modules', 'The modules that are set.'),
@@ -121,4 +121,13 @@ export function attachedKind(
     }),
   });
   return { ...made, ownerFamily: owner, ownerRef, modules: parts, owners };
+}
+
+/** An object without modules would be ready, although it protects nothing. One that only observes needs none. */
+function hasModule(members: readonly string[]): CelRule {
+  const observes = "has(self.managementPolicy) && self.managementPolicy == 'Observe'";
+  return {
+    rule: [...members.map((member) => `has(self.${member})`), observes].join(' || '),
+    message: `must have at least one module (${members.join(', ')}); to remove the last one, delete the object`,
+  };
 }

@@ -70,6 +70,11 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote> {
   refreshAt?(remote: R, now: Date): Date | undefined;
   /** For resources that expire. */
   readonly end?: End<R>;
+  /**
+   * What Ready says of a resource that matches the spec but cannot do what the spec asks for.
+   * @param isFirst whether the object has had no other resource
+   */
+  unfit?(spec: Spec, remote: R, isFirst: boolean): Finding | undefined;
   /** Whether the resource may be deleted while others refer to it. */
   readonly deletableWhileReferenced?: boolean;
   /** For kinds whose objects are the modules of another resource. */

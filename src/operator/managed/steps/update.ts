@@ -26,12 +26,15 @@ export async function ensureUpToDate(
   const { kind } = managed;
   const { external, delivery } = kind;
   const isUnavailable = delivery !== undefined && !isHeld;
-  const unavailable = readIdentity(managed.object).generation > 0 ? tokenLostAgain : tokenUnavailable;
+  const { generation } = readIdentity(managed.object);
+  const unavailable = generation > 0 ? tokenLostAgain : tokenUnavailable;
   const { spec: allowed, waiting } = await guarded(managed, spec, remote);
   const readyOf = (newest: Remote) =>
     waiting ??
     kind.expired(newest, kind.now()) ??
-    (isUnavailable ? unavailable(newest.id, delivery.handout) : available(newest));
+    (isUnavailable ? unavailable(newest.id, delivery.handout) : undefined) ??
+    kind.declared.unfit?.(spec, newest, generation <= 1) ??
+    available(newest);
   const renewAt = delivery?.renewal(managed.object, spec, remote, kind.now()).at;
   const changes = external.changes(allowed, remote);
   if (changes.length === 0) {

@@ -59,6 +59,8 @@ test('a resource is not updated with an immutable change, or for a stale object'
   expect([...immutable.things.updated, ...stale.things.updated]).toEqual([]);
 });
 
+const UNFIT = { status: 'False', reason: 'Rejected', message: 'spec.size: too large' } as const;
+const onlyFirst = (_spec: unknown, _thing: unknown, isFirst: boolean) => (isFirst ? UNFIT : undefined);
 const OVER = { of: () => '2026-11-21T10:00:00Z', remedy: 'make another one' };
 
 test.each<[string, Partial<ThingKind>, boolean, number, string]>([
@@ -67,6 +69,9 @@ test.each<[string, Partial<ThingKind>, boolean, number, string]>([
   ['whose token is lost repeatedly has a conflict', tokens([]), false, 1, 'SecretConflict'],
   ['that hands out nothing is available', {}, false, 1, 'Available'],
   ['that is past its end has expired', { end: OVER }, true, 1, 'Expired'],
+  ['that cannot do what the spec asks for says so', { unfit: onlyFirst }, true, 1, 'Rejected'],
+  ['that took the place of another may have less to do', { unfit: onlyFirst }, true, 2, 'Available'],
+  ['that has expired says that first', { end: OVER, unfit: () => UNFIT }, true, 1, 'Expired'],
 ])('a resource %s', async (_, kind, isHeld, generation, reason) => {
   const { ensure } = await sized(having({}, {}, generation), kind);
   expect((await ensure(isHeld)).ready.reason).toBe(reason);

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { apiKeyKind } from '../../../src/operator/kinds/api-key.ts';
+import type { apiKey } from '../../../src/resources/api-key.ts';
+import type { View } from '../../../src/resources/definition/resource.ts';
+import { object } from '../objects.ts';
+
+type Key = View<typeof apiKey>;
+
+const key = (expires_at: string | null): Key => ({
+  id: 'ak_1',
+  uri: 'https://tunnels.test/api_keys/ak_1',
+  created_at: '2026-11-01T00:00:00.000Z',
+  description: null,
+  metadata: null,
+  token: null,
+  owner_id: 'bot_1',
+  expires_at,
+});
+
+function unfit(interval: string, expiresAt: string | null, isFirst = true) {
+  const spec = apiKeyKind.spec.parse({ rotation: { interval } });
+  const mine = object({}, { createGeneration: '1', externalId: 'ak_1' });
+  return {
+    finding: apiKeyKind.unfit?.(spec, key(expiresAt), isFirst),
+    shown: apiKeyKind.describe(spec, key(expiresAt), mine),
+  };
+}
+
+test.each([
+  ['720h', '2026-11-30T00:00:00Z'],
+  ['48h', '2026-11-03T00:00:00Z'],
+])('a key that expires before its rotation (%s, %s) says so', (interval, expiresAt) => {
+  const { finding, shown } = unfit(interval, expiresAt);
+  expect(finding).toMatchObject({ status: 'False', reason: 'Rejected' });
+  expect(finding?.message).toContain(`spec.rotation.interval: ak_1 expires at ${expiresAt}, before`);
+  expect(shown.rotatesAt).toBeUndefined();
+});
+
+test.each([
+  ['48h', '2026-11-03T00:00:01Z'],
+  ['720h', null],
+])('a key that is rotated before it expires (%s, %s) is fit', (interval, expiresAt) => {
+  const { finding, shown } = unfit(interval, expiresAt);
+  expect(finding).toBeUndefined();
+  expect(shown.rotatesAt).toMatch(/^2026-1/);
+});
+
+test('the last of several keys may expire before its rotation', () => {
+  const { finding, shown } = unfit('720h', '2026-11-03T00:00:00Z', false);
+  expect(finding).toBeUndefined();
+  expect(shown.rotatesAt).toBeUndefined();
+});

@@ -24,6 +24,7 @@ import type { Rivals } from './rivals.ts';
 import type { SecretConflicts } from './secret-conflicts.ts';
 import { changesOf, requireKnownMembers } from './spec-changes.ts';
 import { observingAgain } from './steady-observation.ts';
+import { type Asking, refusedDuplicates } from './unique-values.ts';
 
 export interface PlannerOptions {
   kinds: readonly DerivedKind[];
@@ -60,6 +61,8 @@ export class Planner {
   readonly #resolution: Resolution;
   readonly #guards: Guards;
   readonly #guarded = new Map<ManifestDocument, Guarded>();
+  /** What is asked for by objects that are not blocked. */
+  readonly #asked = new Map<ManifestDocument, Omit<Asking, 'planned'>>();
   /** What else is deleted, even if the rest waits. */
   readonly #deleted = new Map<ManifestDocument, readonly string[]>();
 
@@ -86,8 +89,14 @@ export class Planner {
     for (const document of this.#declared.all().filter(isOurs)) {
       this.#plans.set(document, this.#planUnlessBlocked(document, this.#turnsOf(document)));
     }
-    await Promise.all(this.#plans.values());
-    return Promise.all([...this.#plans].map(([document, plan]) => this.#heldBack(document, plan)));
+    const plans = await Promise.all([...this.#plans].map(([document, plan]) => this.#heldBack(document, plan)));
+    const refused = refusedDuplicates(
+      [...this.#plans.keys()].flatMap((document, at) => {
+        const [asked, planned] = [this.#asked.get(document), plans[at]];
+        return asked && planned ? [{ ...asked, planned }] : [];
+      }),
+    );
+    return plans.map((planned) => refused.get(planned) ?? planned);
   }
 
   /** Runs last, when the plans of all objects are known: some wait for others. */
@@ -171,6 +180,7 @@ export class Planner {
       members: changed ?? ownMembers(kind).map(([member]) => member),
       secretBefore: sources.filter((source) => source.kind === 'Secret').map(({ field }) => field),
     });
+    this.#asked.set(document, { kind, spec: resolved.spec });
     if (kind.unserved) this.#guarded.set(document, { kind, spec: resolved.spec, remote });
     this.#deleted.set(document, deleted);
     return { ...name, action, id, reason, changes };

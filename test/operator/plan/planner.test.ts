@@ -139,6 +139,17 @@ test('plans keep the file order, objects may refer to later ones, and other API 
   ]);
 });
 
+test('of two routes with one path, however it is written, the second is blocked', async () => {
+  const route = (name: string, match: string) =>
+    file('HTTPSEdgeRoute', name, { edgeRef: { name: 'e' }, match, matchType: 'path_prefix' });
+  const plans = await planned([route('b', '/%61dmin'), file('HTTPSEdge', 'e'), route('a', '/admin')]);
+  expect(plans).toMatchObject([
+    { name: 'b', action: 'create' },
+    { name: 'e', action: 'create' },
+    { name: 'a', ...blocked('spec.match: HTTPSEdgeRoute ns/b has the same') },
+  ]);
+});
+
 test('an existing resource is changed in the members that differ', async () => {
   const surroundings = { objects: { tlsedges: [object({ name: 'e', kind: 'TLSEdge', status })] }, remotes: [own] };
   const [change] = await planned([edge('e', { description: 'new' })], { ...surroundings, changed: ['description'] });

@@ -9,6 +9,7 @@ import {
   eventually,
   type Manifest,
   manifest,
+  ours,
   POLICIES,
   policy,
   type RunningOperator,
@@ -36,6 +37,16 @@ type Refused = [what: string, manifest: Manifest, field: string, says: string];
 const refusedSpecs: Refused[] = [
   ['a description of 256 bytes', policy('x', { description: full(256) }), 'spec.description', 'at most 255 bytes'],
   ['metadata of 4097 bytes', policy('x', { metadata: full(4097) }), 'spec.metadata', 'at most 4096 bytes'],
+  [
+    'a description of two lines',
+    policy('x', { description: 'a\nb' }),
+    'spec.description',
+    'must not contain line breaks',
+  ],
+  ['an escape sequence', policy('x', { description: '\u001b[2Kx' }), 'spec.description', 'control characters'],
+  ['text that runs backwards', policy('x', { description: '\u202egpj.x' }), 'spec.description', 'bidirectional'],
+  ['a control character', policy('x', { metadata: 'a\u0085' }), 'spec.metadata', 'other than tab and newline'],
+  ['a carriage return', policy('x', { metadata: 'a\rb' }), 'spec.metadata', 'without a newline after it'],
   ['an unknown field', policy('x', { descripton: 'typo' }), 'spec.descripton', 'unknown field'],
   ['an unknown policy', policy('x', { deletionPolicy: 'Keep' }), 'spec.deletionPolicy', '"Delete", "Retain"'],
   ['1001 rules', rules(...blocks(1001)), 'spec.rules', 'at most 1000'],
@@ -82,6 +93,7 @@ const refusedSpecs: Refused[] = [
     'tunnel-operator.dev/',
   ],
   ['an interval in days', rotation({ interval: '30d' }), 'spec.rotation.interval', 'such as 720h'],
+  ['an interval with a unit twice', rotation({ interval: '1h1h' }), 'spec.rotation.interval', 'each unit once'],
   ['an interval a moment too long', rotation({ interval: '87600h1ms' }), 'spec.rotation.interval', 'at most 10 years'],
   ['an interval of 59 seconds', rotation({ interval: '59s' }), 'spec.rotation.interval', 'must be at least 1m'],
   ['a negative overlap', rotation({ overlap: '-1h' }), 'spec.rotation.overlap', 'must be a duration'],
@@ -103,11 +115,74 @@ const modules = (routeRef: object) => manifest({ name: 'HTTPSEdgeRouteModules' }
 const signIn = (oauth: object) =>
   manifest({ name: 'HTTPSEdgeRouteModules' }, 'x', { routeRef: { name: 'x' }, oauth: { provider: oauth } });
 const backend = (spec: object) => manifest({ name: 'HTTPResponseBackend' }, 'x', spec);
+const named = (name: string) => manifest({ name: 'BotUser' }, 'x', { name });
+const oidc = (settings: object) =>
+  manifest({ name: 'HTTPSEdgeRouteModules' }, 'x', {
+    routeRef: { name: 'x' },
+    oidc: { issuer: 'https://a.example', clientId: { value: 'x' }, clientSecret: { value: 'x' }, ...settings },
+  });
+const route = (match: string, matchType = 'path_prefix') =>
+  manifest({ name: 'HTTPSEdgeRoute' }, 'x', { edgeRef: { name: 'x' }, match, matchType });
+const domain = (name: string) => manifest({ name: 'ReservedDomain' }, 'x', { domain: name });
+const hook = (url: string) => manifest({ name: 'EventDestination' }, 'x', { target: { webhook: { url } } });
 const [policies, backendRef] = ['spec.ipPolicyRefs[0]', 'spec.backend.backendRef'];
 const ONE_OF = 'exactly one of name and id must be set';
 const ONE_SOURCE = 'exactly one of value, secretKeyRef and configMapKeyRef must be set';
 
+const URL_HOST = 'must have a host of letters, digits, dots and inner hyphens';
+const IPV4 = 'must write an IPv4 address as four decimal numbers';
+const DOMAIN = 'must have a domain of two or more labels';
+
+const refusedTexts: Refused[] = [
+  ['a name of blanks', named(' \u00a0 '), 'spec.name', 'must not be blank'],
+  ['a name with an escape sequence', named('\u009b2Kx'), 'spec.name', 'control characters'],
+  [
+    'a client id that ends a line',
+    oidc({ clientId: { value: 'x\n' } }),
+    'spec.oidc.clientId.value',
+    'without the line break',
+  ],
+  ['a secret beyond ASCII', oidc({ clientSecret: { value: 'ü' } }), 'spec.oidc.clientSecret.value', 'printable ASCII'],
+  [
+    'the secret of a provider with a line break',
+    signIn({ gitlab: { clientId: { value: 'x' }, clientSecret: { value: 'x\r\n' } } }),
+    'spec.oauth.provider.gitlab.clientSecret.value',
+    'printable ASCII',
+  ],
+  [
+    'the document of an issuer',
+    oidc({ issuer: 'https://a.example/.well-known/openid-configuration' }),
+    'spec.oidc.issuer',
+    'leave that out',
+  ],
+  ['an issuer without a host', oidc({ issuer: 'https://./' }), 'spec.oidc.issuer', URL_HOST],
+  ['a URL with two dots', hook('https://hooks..example.com/'), 'spec.target.webhook.url', URL_HOST],
+  ['a URL with an underscore', hook('https://hook_1.example.com/x'), 'spec.target.webhook.url', URL_HOST],
+  ['a URL with a hexadecimal address', hook('https://0x7f000001/hook'), 'spec.target.webhook.url', IPV4],
+  ['a URL with a decimal address', hook('https://2130706433'), 'spec.target.webhook.url', IPV4],
+  ['a URL with a short address', hook('https://127.1:443?a'), 'spec.target.webhook.url', IPV4],
+  ['a URL with port 0', hook('https://a.example:0/'), 'spec.target.webhook.url', 'must have a port from 1 to 65535'],
+  ['a domain that begins with a hyphen', domain('-a.com'), 'spec.domain', DOMAIN],
+  ['a domain with two dots', domain('a..com'), 'spec.domain', DOMAIN],
+  ['a domain with an underscore', domain('*.a_b.com'), 'spec.domain', DOMAIN],
+  ['a domain of one label', domain('localhost'), 'spec.domain', DOMAIN],
+  ['an address as a domain', domain('10.0.0.1'), 'spec.domain', 'must not have an IP address'],
+  [
+    'an address with a port',
+    manifest({ name: 'HTTPSEdge' }, 'x', { hostports: ['10.0.0.1:443'] }),
+    'spec.hostports[0]',
+    'must not have an IP address',
+  ],
+  ['a path with two slashes', route('//a'), 'spec.match', 'must not contain "//"'],
+  ['a path that leads up', route('/../a'), 'spec.match', 'must not contain "." or ".." segments'],
+  ['a prefix with a wildcard', route('/shop/*'), 'spec.match', 'a prefix needs none, so write /shop/'],
+];
+
+const NO_MODULE = 'must have at least one module';
+
 const refusedInputs: Refused[] = [
+  ['no module of a route', modules({ name: 'x' }), 'spec', `${NO_MODULE} (oidc, oauth)`],
+  ['no module of an edge', manifest({ name: 'TLSEdgeModules' }, 'x', { tlsEdgeRef: { name: 'x' } }), 'spec', NO_MODULE],
   ['a reference to nothing', configuration({}), policies, ONE_OF],
   ['a reference by name and id', configuration({ name: 'x', id: `ipp${ID}` }), policies, ONE_OF],
   ['a namespace beside an id', configuration({ id: `ipp${ID}`, namespace: 'x' }), policies, 'namespace goes with name'],
@@ -148,19 +223,33 @@ const refusedInputs: Refused[] = [
 ];
 
 describe('kubectl apply refuses', () => {
-  test.concurrent.each([...refusedSpecs, ...refusedInputs])('%s', async (_what, manifest, field, says) => {
-    const { code, stderr } = await stack.tryApply(manifest, '--dry-run=server');
-    expect(code).toBe(1);
-    expect(stderr).toContain(field);
-    expect(stderr).toContain(says);
-    expect(stderr).not.toMatch(/evaluating rule|type conversion/);
-  });
+  test.concurrent.each([...refusedSpecs, ...refusedTexts, ...refusedInputs])(
+    '%s',
+    async (_what, manifest, field, says) => {
+      const { code, stderr } = await stack.tryApply(manifest, '--dry-run=server');
+      expect(code).toBe(1);
+      expect(stderr).toContain(field);
+      expect(stderr).toContain(says);
+      expect(stderr).not.toMatch(/evaluating rule|type conversion/);
+    },
+  );
 });
 
 test.concurrent.each<[what: string, manifest: Manifest]>([
   ['a policy without a spec', { ...policy('y'), spec: undefined }],
   ['description and metadata of full length', policy('y', { description: full(255), metadata: full(4096) })],
+  ['metadata of several lines', policy('y', { metadata: 'a: 1\r\n\tb: 2\n' })],
+  ['the encoded characters of a path', route('/%61dmin/%7e%7E')],
+  ['an asterisk in an exact path', route('/shop/*', 'exact_path')],
+  ['an international domain', domain('*.bücher.example')],
+  ['a domain with ideographic full stops', domain('例え。jp')],
+  ['a URL with addresses', hook('https://192.0.2.1:65535?a')],
+  ['a client secret of all printable ASCII', oidc({ clientSecret: { value: ' !"#\\~' } })],
   ['1000 rules', policy('y', { rules: blocks(1000) })],
+  [
+    '1000 rules with a description',
+    policy('y', { rules: blocks(1000).map((each) => ({ ...each, description: 'ab', metadata: 'abc' })) }),
+  ],
   ['256 acl rules', acl(...Array.from({ length: 256 }, (_, n) => `bind:a${n}.example.com`))],
   ['a secret name and key of full length', secret({ name: `a.${'b'.repeat(251)}`, key: `_.${'A'.repeat(251)}` })],
   [
@@ -219,6 +308,36 @@ describe('a mistake that only the API can detect shows in the conditions, with t
     expect(await stack.remoteIds()).toEqual([]);
     await stack.stopOperator(operator);
   });
+});
+
+test('a client secret from a file that ends with a line break shows where it comes from', async () => {
+  const operator = await stack.operate();
+  const stringData = { id: 'my-id', secret: 's3cr3t\n' };
+  await stack.tryApply({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'idp' }, stringData });
+  await stack.apply(
+    manifest({ name: 'HTTPSEdge' }, 'signing-in', {}),
+    manifest({ name: 'HTTPSEdgeRoute' }, 'signing-in', {
+      edgeRef: { name: 'signing-in' },
+      match: '/',
+      matchType: 'path_prefix',
+    }),
+    manifest({ name: 'HTTPSEdgeRouteModules' }, 'signing-in', {
+      routeRef: { name: 'signing-in' },
+      oidc: {
+        issuer: 'https://a.example',
+        clientId: { secretKeyRef: { name: 'idp', key: 'id' } },
+        clientSecret: { secretKeyRef: { name: 'idp', key: 'secret' } },
+      },
+    }),
+  );
+  const { ready } = await stack.reason(ours('httpsedgeroutemodules'), 'signing-in', 'Ready', 'SourceInvalid');
+  expect(ready?.message).toMatch(
+    /^spec\.oidc\.clientSecret: the value of "secret" in Secret idp must be printable ASCII, without the line break/,
+  );
+  expect(ready?.message).not.toContain('s3cr3t');
+  for (const plural of ['httpsedgeroutemodules', 'httpsedgeroutes', 'httpsedges'])
+    await stack.remove(ours(plural), 'signing-in');
+  await stack.stopOperator(operator);
 });
 
 describe('an IP policy with refused rules and deletionPolicy Retain', () => {

@@ -1,5 +1,5 @@
 /** Errors as values: created where the fact is known, rendered in one place (error-handler.ts). */
-import { ERROR_STATUS, type ErrorBody, type ErrorCode, type Refusal } from '../../resources/definition/errors.ts';
+import { ERROR_STATUS, type ErrorCode, type Refusal } from '../../resources/definition/errors.ts';
 
 export type Details = Readonly<Record<string, string>>;
 
@@ -46,23 +46,17 @@ export class RequestAborted extends Error {
   }
 }
 
-/** The JSON pointer (RFC 6901) by which errors name a member of a body. */
+/** Longest name of a member in a pointer. Only names that clients choose, such as the keys of labels, are longer. */
+const MAX_NAME = 128;
+
+/**
+ * The JSON pointer (RFC 6901) by which errors name a member of a body. Names are cut before they are escaped, since a
+ * client may send one as long as a body.
+ */
 export const pointerTo = (path: readonly PropertyKey[]): string =>
-  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  path.map((part) => `/${cut(String(part), MAX_NAME).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
-/** The body of an error, with the request's id. */
-export function errorBody(error: ApiError, requestId: string): ErrorBody {
-  return {
-    error_code: error.code,
-    status_code: error.status,
-    msg: error.message.toWellFormed(),
-    details: { ...wellFormed(error.details), request_id: requestId },
-  };
-}
-
-/** Quotes from the request may be malformed or cut within a character; strict parsers would refuse them. */
-const wellFormed = (details: Details): Details =>
-  Object.fromEntries(Object.entries(details).map(([name, value]) => [name.toWellFormed(), value.toWellFormed()]));
+const cut = (text: string, length: number) => (text.length <= length ? text : `${text.slice(0, length)}…`);
 
 /** Seconds after which a client may ask again. */
 const RETRY_AFTER = '1';

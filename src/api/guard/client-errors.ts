@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { type ApiError, errorBody, invalidByRule, lateRequest } from '../errors/errors.ts';
+import { errorBody } from '../errors/error-body.ts';
+import { type ApiError, invalidByRule, lateRequest } from '../errors/errors.ts';
 import type { Connections } from './connections.ts';
 import type { LogRefusal } from './refusal-log.ts';
 

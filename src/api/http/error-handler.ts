@@ -1,8 +1,8 @@
 /** Renders every failure as an error of the catalogue. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { errorBody } from '../errors/error-body.ts';
 import {
   ApiError,
-  errorBody,
   internalError,
   invalidByRule,
   invalidRequest,

@@ -179,7 +179,7 @@ function reasonOf(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string {
     case 'invalid_union':
       return 'matches none of the allowed forms';
     case 'unrecognized_keys':
-      return `unknown fields: ${issue.keys.join(', ')}`;
+      return 'has unknown fields';
     case 'custom':
       return 'is not valid';
     default:

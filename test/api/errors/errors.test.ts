@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import {
-  ApiError,
-  errorBody,
   invalidByRule,
   invalidRequest,
   lateRequest,
   overloaded,
+  pointerTo,
   rateLimited,
   refused,
   unauthenticated,
@@ -41,12 +40,11 @@ test('a refusal that repeats the request has a separate wording for the log', ()
   expect(invalidRequest({ '/c': 'is x' }).fixed).toEqual({});
 });
 
-test('the body of an error has its details and the request id, as text that every parser accepts', () => {
-  const error = new ApiError('NOT_FOUND', 'there is no \ud800', { 'a\udc00': 'b\ud800' });
-  expect(errorBody(error, 'r1')).toEqual({
-    error_code: 'NOT_FOUND',
-    status_code: 404,
-    msg: 'there is no \ufffd',
-    details: { 'a\ufffd': 'b\ufffd', request_id: 'r1' },
-  });
+test.each([
+  [['rules', 0, 'cidr'], '/rules/0/cidr'],
+  [['labels', 'a/b~c'], '/labels/a~1b~0c'],
+  [['x'.repeat(128)], `/${'x'.repeat(128)}`],
+  [['~'.repeat(1_000_000)], `/${'~0'.repeat(128)}…`],
+])('the pointer to %j', (path, pointer) => {
+  expect(pointerTo(path)).toBe(pointer);
 });

@@ -75,6 +75,23 @@ describe('an error', () => {
     expect(error.error_code).toBe('PAYLOAD_TOO_LARGE');
   });
 
+  test.each([
+    ['an unknown member with a long name', '/ip_policies', { ['~'.repeat(1_000_000)]: 1 }],
+    ['an unknown member whose name JSON escapes', '/ip_policies', { ['\u0001'.repeat(170_000)]: 1 }],
+    [
+      'many unknown members',
+      '/ip_policies',
+      Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`${at}${'x'.repeat(1000)}`, 1])),
+    ],
+    ['a label with a long key', '/backends/tunnel_group', { labels: { ['/'.repeat(1_000_000)]: 'x' } }],
+    ['a header with a long name', '/backends/http_response', { headers: { ['~'.repeat(1_000_000)]: 'x' } }],
+    ['a parameter with a long name', `/ip_policies?${'%01'.repeat(2500)}`, {}],
+  ])('for %s has at most 8 KiB', async (_, path, body) => {
+    const { text, error } = await admin.post(path, body);
+    expect(error.error_code).toBe('INVALID_REQUEST');
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(8 * 1024);
+  });
+
   test('is not returned for an empty body with the content type of JSON', async () => {
     const created = await admin.post('/ip_policies', '', { 'content-type': 'application/json' });
     expect(created.status).toBe(201);

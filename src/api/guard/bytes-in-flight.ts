@@ -33,7 +33,7 @@ export const BYTES_IN_FLIGHT: BytesInFlightLimits = { perKey: 32 * MIB, perOwner
 /** A page ends before the item that would exceed this. */
 export const MAX_PAGE_BYTES = 2 * MIB;
 
-/** The bytes that one request holds. A lone request is never refused, however large it is. */
+/** The bytes that one request holds. The only request of an owner is never refused, whatever others hold. */
 export interface Charge {
   /** Whether the request is over. */
   readonly isOver: boolean;
@@ -79,6 +79,8 @@ export function createBytesInFlight({ perKey, perOwner, inAll }: BytesInFlightLi
     /** Only if other requests of the account hold bytes as well. */
     const exceeds = (used: number, bytes: number, limit: number) => limit > 0 && used > own && used + bytes > limit;
     function refuseBeyond(bytes: number): void {
+      // Owners who do not read their responses must not shut out one who holds nothing.
+      if (heldBy(owner) === own) return;
       const isTooMuch = exceeds(heldBy(key), bytes, perKey) || exceeds(heldBy(owner), bytes, perOwner);
       if (!isTooMuch && exceeds(total, bytes, inAll))
         throw overloaded('The service holds as many bytes as it may; try again.');

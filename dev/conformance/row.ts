@@ -91,6 +91,7 @@ const SAID: Readonly<Record<ErrorCode, RegExp>> = {
   IDEMPOTENCY_KEY_REUSED: /idempotency key was already used/,
   RATE_LIMITED: /^Too many /,
   INTERNAL_ERROR: /^Internal error/,
+  NOT_IMPLEMENTED: /transfer coding/,
   UNAVAILABLE: /; (set|try) /,
 };
 

@@ -13,6 +13,7 @@ import {
 } from './guard/bytes-in-flight.ts';
 import { answerClientErrors, MAX_HEAD_BYTES } from './guard/client-errors.ts';
 import { CONNECTION_LIMITS, type ConnectionLimits, createConnections } from './guard/connections.ts';
+import { deferContinue } from './guard/expect-continue.ts';
 import { limitHandlers } from './guard/handler-timeout.ts';
 import { LOAD_LIMITS, type LoadLimits, shedLoad } from './guard/load-shedding.ts';
 import { createPoolShares } from './guard/pool-shares.ts';
@@ -174,7 +175,9 @@ function httpServer(listener: RequestListener, { request, connection, keepAlive 
     // Bounds what is read of a body before its caller is known; 64 KiB by default.
     highWaterMark: 16_384,
   };
-  return createServer(options, listener).setTimeout(connection);
+  const server = createServer(options, listener).setTimeout(connection);
+  deferContinue(server, listener);
+  return server;
 }
 
 /** A valid Host header. It becomes part of the links in responses. */

@@ -16,6 +16,8 @@ const UNASKED = [
   // For a method that a path lacks, which is no operation; and for a fault of the service.
   'Error.error_code: METHOD_NOT_ALLOWED',
   'Error.error_code: INTERNAL_ERROR',
+  // For a transfer coding, which is no part of an injected request.
+  'Error.error_code: NOT_IMPLEMENTED',
   // For the issuing of a certificate, which nothing here does.
   'ReservedDomainCertJob.error_code: DNS_ERROR',
   'ReservedDomainCertJob.error_code: INTERNAL_ERROR',

@@ -77,6 +77,10 @@ export const rateLimited = (seconds: number, message = 'Too many requests; try a
 export const internalError = () =>
   new ApiError('INTERNAL_ERROR', 'Internal error; the request id identifies it in the logs of the service.');
 
+/** RFC 9112, section 6.1. */
+export const unknownTransferCoding = () =>
+  new ApiError('NOT_IMPLEMENTED', 'The only supported transfer coding is "chunked"; send no other Transfer-Encoding.');
+
 /**
  * @param problems reasons by JSON pointer of the field (`/rules/0/cidr`), `?name` of the query parameter, or
  * name of the header; `body` for the body as a whole

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { errorBody } from '../errors/error-body.ts';
-import { type ApiError, invalidByRule, lateRequest } from '../errors/errors.ts';
+import { type ApiError, invalidByRule, lateRequest, unknownTransferCoding } from '../errors/errors.ts';
 import type { Connections } from './connections.ts';
 import type { LogRefusal } from './refusal-log.ts';
 
@@ -48,6 +48,7 @@ export function answerClientErrors(connections?: Pick<Connections, 'open'>) {
 
 function clientError(code: string | undefined): ApiError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return lateRequest();
+  if (code === 'HPE_INVALID_TRANSFER_ENCODING') return unknownTransferCoding();
   if (code === 'HPE_HEADER_OVERFLOW') return invalidByRule({ headers: `are more than ${MAX_HEAD_BYTES} bytes` });
   return invalidByRule({ request: 'is not valid HTTP/1.1' });
 }

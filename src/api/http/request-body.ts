@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError, invalidByRule, RequestAborted, refused } from '../errors/errors.ts';
 import type { BytesInFlight, Charge } from '../guard/bytes-in-flight.ts';
+import { sendContinue } from '../guard/expect-continue.ts';
 import { addressOf } from '../guard/rate-limit.ts';
 import { parseJson } from './json-body.ts';
 
@@ -55,6 +56,7 @@ function readBytes(
   if (raw.destroyed) return Promise.reject(new RequestAborted());
   const announced = Number(headers['content-length']);
   if (announced > limit) return Promise.reject(tooLong());
+  sendContinue(raw);
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;

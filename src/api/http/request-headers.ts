@@ -10,7 +10,7 @@ import {
   idempotencyScopeName,
   idempotencySequence,
 } from '../../resources/definition/idempotency.ts';
-import { invalidByRule } from '../errors/errors.ts';
+import { invalidByRule, unknownTransferCoding } from '../errors/errors.ts';
 import type { Call } from './operation.ts';
 import { ISSUE_MESSAGES } from './validation.ts';
 
@@ -18,14 +18,33 @@ import { ISSUE_MESSAGES } from './validation.ts';
 export const SERVICE_VERSION = '2';
 export const SERVICE_VERSION_HEADER = 'service-version';
 
-/** The value of a header; if it was sent twice, Node.js joins the values or drops one. */
+/** The value of a header; if it was sent twice, Node.js joins the values, or drops one (checkSingle). */
 export function header({ headers }: Pick<FastifyRequest, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** @throws INVALID_REQUEST for any version other than ours */
-export function checkVersion(request: Pick<FastifyRequest, 'headers'>): void {
+/** Headers of which Node.js keeps the first and drops the others, which something before this service may have read. */
+const SINGLE = ['Content-Type', 'Host'];
+
+/** @throws INVALID_REQUEST if the header was sent more than once */
+export function checkSingle({ raw }: Pick<FastifyRequest, 'raw'>, name: string): void {
+  const sent = raw.rawHeaders.filter((each, at) => at % 2 === 0 && isNamed(each, name));
+  if (sent.length > 1) throw invalidByRule({ [name]: 'must be sent only once' });
+}
+
+const isNamed = (sent: string, name: string) =>
+  sent.length === name.length && sent.toLowerCase() === name.toLowerCase();
+
+/**
+ * Checks what every operation expects of the headers, apart from the key.
+ * @throws INVALID_REQUEST, NOT_IMPLEMENTED
+ */
+export function checkHeaders(request: Pick<FastifyRequest, 'headers' | 'raw'>): void {
+  for (const name of SINGLE) checkSingle(request, name);
+  const coding = header(request, 'transfer-encoding');
+  // Node.js accepts others before it, and leaves them to be decoded.
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') throw unknownTransferCoding();
   const version = header(request, SERVICE_VERSION_HEADER);
   if (version !== undefined && version !== SERVICE_VERSION) {
     throw invalidByRule({ 'Service-Version': `must be ${SERVICE_VERSION} (the only supported version)` });

@@ -17,7 +17,14 @@ import {
   type OperationResult,
   type PathParameter,
 } from './operation.ts';
-import { checkVersion, header, parseIdempotency, SERVICE_VERSION, SERVICE_VERSION_HEADER } from './request-headers.ts';
+import {
+  checkHeaders,
+  checkSingle,
+  header,
+  parseIdempotency,
+  SERVICE_VERSION,
+  SERVICE_VERSION_HEADER,
+} from './request-headers.ts';
 import { pathOf } from './unknown-routes.ts';
 import { ISSUE_MESSAGES, memberNames, parse, parseBody } from './validation.ts';
 
@@ -64,14 +71,23 @@ function addRoute(
   const condition = conditionOf(operation);
   const parameters = Object.entries<PathParameter>(operation.params);
 
+  function keyOf(request: FastifyRequest) {
+    const { fingerprint, caller } = credentialsOf(header(request, 'authorization'));
+    const lookUp = async () => {
+      // Here, so that the request counts as one without a valid key.
+      checkSingle(request, 'Authorization');
+      return caller(api.db);
+    };
+    return { fingerprint, lookUp };
+  }
+
   /** Runs before the body is read, so that the service reads nothing from clients without a key. */
   async function admit(request: FastifyRequest<PathParams>, reply: FastifyReply): Promise<void> {
     reply.header(SERVICE_VERSION_HEADER, SERVICE_VERSION);
-    const { fingerprint, caller } = credentialsOf(header(request, 'authorization'));
-    request.caller = await rateLimiter.authenticate(request, reply, { fingerprint, lookUp: () => caller(api.db) });
+    request.caller = await rateLimiter.authenticate(request, reply, keyOf(request));
     reply.header(INSTALLATION_HEADER, request.caller.installation);
     // After the rate limits, so that a refused request counts as well.
-    checkVersion(request);
+    checkHeaders(request);
     request.charge = bytes.ofCaller(request.caller);
     request.charge.check();
     if (operation.access === 'admin') requireAdmin(request.caller);

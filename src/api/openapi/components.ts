@@ -18,6 +18,7 @@ const MEANING: Record<ErrorCode, string> = {
     'The idempotency key has been used for a different request, which created `details.resource_id`.',
   RATE_LIMITED: 'Too many requests, or too many bytes in flight. Retry after the time in Retry-After.',
   INTERNAL_ERROR: 'Internal error. `details.request_id` identifies the request in the logs.',
+  NOT_IMPLEMENTED: 'The body has a transfer coding other than `chunked`.',
   UNAVAILABLE: 'Temporarily unavailable. Retry after the time in Retry-After.',
 };
 

@@ -34,7 +34,7 @@ const COMMON: readonly ErrorCode[] = [
   'INTERNAL_ERROR',
   'UNAVAILABLE',
 ];
-const WITH_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+const WITH_BODY: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'NOT_IMPLEMENTED'];
 
 /** The document of the whole API. */
 export const openApiDocument = (version = '2'): Json => documentOf(OPERATIONS, version);

@@ -90,6 +90,29 @@ describe('malformed or unusual HTTP', () => {
     expect(errorBody.parse(body).status_code).toBe(expected);
   });
 
+  const post = (...headers: string[]) =>
+    raw(`${['POST /ip_policies HTTP/1.1', 'host: x', 'connection: close', ...headers].join('\r\n')}\r\n\r\n`);
+  const key = `authorization: Bearer ${admin.key}`;
+  const json = 'content-type: application/json';
+
+  test.each([
+    ['two keys', 'Authorization', [key, 'authorization: Bearer another']],
+    ['the same key twice', 'Authorization', [key, key]],
+    ['two media types', 'Content-Type', [key, json, 'content-type: text/plain']],
+    ['two hosts', 'Host', [key, 'host: y']],
+  ])('with %s is refused, since another reader may take the other one', async (_, name, headers) => {
+    const { status, body } = await post(...headers);
+    expect([status, errorBody.parse(body).details[name]]).toEqual([400, 'must be sent only once']);
+  });
+
+  test.each(['gzip, chunked', 'gzip', 'chunked, gzip', 'identity'])(
+    'whose body has the transfer coding %s gets a 501',
+    async (coding) => {
+      const { status, body } = await post(key, json, `transfer-encoding: ${coding}`);
+      expect([status, errorBody.parse(body).error_code]).toEqual([501, 'NOT_IMPLEMENTED']);
+    },
+  );
+
   test('whose body is shorter than announced does not reach a handler', async () => {
     const before = await api.rows('select count(*) from ip_policies');
     await new Promise<void>((done) => {

@@ -32,6 +32,18 @@ interface Format {
   forms: Readonly<Record<Coding, Representation>>;
 }
 
+/**
+ * The reference is a page in which people enter their keys: nothing but its own files may run in it, and no other page may
+ * frame it. Its style sheet has images as `data:` URLs.
+ */
+const FOR_BROWSERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
 /** Two ends of a tunnel. */
 const ICON = {
   filename: 'icon.svg',
@@ -78,6 +90,10 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
   };
   await app.register(async (scope) => {
     scope.addHook('onRequest', (request, reply) => rateLimiter.countStranger(request, reply));
+    scope.addHook('onRequest', (_request, reply, done) => {
+      reply.headers(FOR_BROWSERS);
+      done();
+    });
     const config = { documentedPath: '/openapi.json' };
     scope.get('/openapi.json', { config }, async (request, reply) => sendDocument(json, request, reply));
     const fileOf = filesOf(join(dirname(require.resolve('@fastify/swagger-ui')), 'static'));
@@ -86,8 +102,10 @@ export async function addDocs(app: FastifyInstance, document: Json, rateLimiter:
       const { url } = request.routeOptions;
       if (url === '/docs/json') return sendDocument(json, request, reply);
       if (url === '/docs/yaml') return sendDocument(inYaml(), request, reply);
-      const file = url === FILES ? await fileOf(nameOf.parse(request.params)['*']) : undefined;
-      if (file) return sendDocument(file, request, reply);
+      if (url !== FILES) return;
+      const file = await fileOf(nameOf.parse(request.params)['*']);
+      // The plugin's own response to a name outside of the folder would be another one.
+      return file ? sendDocument(file, request, reply) : reply.callNotFound();
     });
     // The types of the plugin know OpenAPI up to 3.0, but it passes the document on without reading it.
     const specification = { document } as unknown as StaticDocumentSpec;

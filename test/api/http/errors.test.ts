@@ -27,6 +27,15 @@ describe('an error', () => {
     }
   });
 
+  test.each(['..%5c..', '..%5C..%5Cpackage.json', '..%2f..', '%2e%2e/package.json', 'nothing.js', 'csp.json', ''])(
+    'for the file %j of the reference is that of every unknown path',
+    async (name) => {
+      const headers = { 'x-request-id': 'same' };
+      const { status, text } = await anonymous.get(`/docs/static/${name}`, headers);
+      expect([status, text]).toEqual([404, (await anonymous.get('/nothing', headers)).text]);
+    },
+  );
+
   test('for a method that the path does not support is 405, and lists those it supports', async () => {
     const reply = await admin.put('/ip_policies', {});
     expect(reply.error.error_code).toBe('METHOD_NOT_ALLOWED');

@@ -39,3 +39,16 @@ test('a file of the reference is read once, and again only after a failed read',
   expect(statuses).toEqual([500, 200, 200, 200]);
   expect(read).toHaveBeenCalledTimes(2);
 });
+
+test.each(['/docs', '/docs/', '/docs/static/swagger-ui.css', '/docs/static/nothing', '/docs/json', '/openapi.json'])(
+  '%s runs nothing of others, and no other page can frame it',
+  async (path) => {
+    const app = await serve({ info: { title: 'x' } });
+    const { headers } = await app.inject(path);
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY' });
+    const policy = String(headers['content-security-policy']).split('; ');
+    expect(policy).toEqual(
+      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]),
+    );
+  },
+);

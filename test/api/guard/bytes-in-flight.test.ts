@@ -82,7 +82,9 @@ test('more keys do not let an owner hold more', async () => {
 test('beyond the limit for all, requests are refused until there is room, except of whoever holds nothing', async () => {
   // One upload per owner: the only request of an owner is never beyond its share.
   const [idle, ...bots] = [await api.newBot(), ...(await Promise.all(Array.from({ length: 20 }, () => api.newBot())))];
-  for (const owner of [...bots, api.admin]) await stalled(owner);
+  await stalled(api.admin);
+  await untilInFlight(MIB);
+  for (const bot of bots) await stalled(bot);
   await untilInFlight(4 * LIMIT);
   const refused = await api.admin.get('/ip_policies');
   expect(refused.error).toMatchObject({ error_code: 'UNAVAILABLE', status_code: 503 });

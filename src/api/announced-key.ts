@@ -11,7 +11,7 @@ export function announceKey(key: string, log: Pick<FastifyBaseLogger, 'error'>):
   try {
     writeSync(
       STDERR,
-      `\nThis database had no API key. Here is the first one, for an admin; it will not be shown again:\n\n  ${key}\n\nIf you lose it, start with another one in BOOTSTRAP_API_KEY.\n\n`,
+      `\nNo admin had an API key that works. Here is a new one; it will not be shown again:\n\n  ${key}\n\nIf you lose it, start with another one in BOOTSTRAP_API_KEY.\n\n`,
     );
   } catch (error) {
     const message = `the first API key could not be written to standard error (${messageOf(error)}); set BOOTSTRAP_API_KEY instead`;

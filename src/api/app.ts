@@ -22,6 +22,7 @@ import { refusalLogs } from './guard/refusal-log.ts';
 import { addShutdown, SHUTDOWN, type ShutdownTimes } from './guard/shutdown.ts';
 import { addAccessLog } from './http/access-log.ts';
 import { answerError, sendError, toApiError } from './http/error-handler.ts';
+import { recordLastUse } from './http/last-use.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
 import { readBodies } from './http/request-body.ts';
 import { requestId } from './http/request-headers.ts';
@@ -145,6 +146,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addUnknownRoutes(app, methods, rateLimiter.countStranger);
   if (!options.metricsElsewhere) serveMetrics(app, metrics, rateLimiter);
   addHealth(app, db, shutdown);
+  const lastUse = recordLastUse(app, db);
 
   await app.register(async (scope) => {
     limitHandlers(scope, timeouts.handler);
@@ -154,6 +156,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       api: { db, secrets, platform, eventBase: options.baseUrl ?? NO_BASE },
       shares,
       rateLimiter,
+      lastUse,
       bytes,
       baseOf,
     });

@@ -3,7 +3,8 @@ import { apiKey } from '../resources/api-key.ts';
 import { newId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
 import { viewer } from './crud/view.ts';
-import { API_KEY_PREFIX, newToken, tokenHash } from './secrets/tokens.ts';
+import { hasWorkingAdminKey } from './families/admin-keys.ts';
+import { API_KEY_PREFIX, newToken, tokenHash, tokenPrefix } from './secrets/tokens.ts';
 import type { Database, Executor } from './store/database.ts';
 import { LOCKS, lockUntilCommit } from './store/locks.ts';
 import { changeEvent } from './store/outbox.ts';
@@ -28,7 +29,8 @@ export interface Bootstrapped {
 
 /**
  * Creates the first API key. With `given`, creates that key unless it exists; an existing one is left as it is. Without
- * `given`, and without any key in the database, creates a random one. Both belong to the admin that bootstrap creates.
+ * `given`, and without a key with which an admin can call the API, creates a random one. Both belong to the admin that
+ * bootstrap creates.
  *
  * @param announce shows a new key before it is committed: a key that was never shown would lock out every user
  */
@@ -46,8 +48,7 @@ export function bootstrap(
       await addKey(tx, given, base);
       return {};
     }
-    const any = await tx.query({ text: 'select 1 from api_keys limit 1', values: [] });
-    if (any.length > 0) return {};
+    if (await hasWorkingAdminKey(tx)) return {};
     const key = newToken(API_KEY_PREFIX);
     await addKey(tx, key, base);
     announce(key);
@@ -57,7 +58,8 @@ export function bootstrap(
 
 async function addKey(tx: Executor, key: string, base: string): Promise<void> {
   const owner_id = (await bootstrapAdmin(tx)) ?? (await addAdmin(tx, base));
-  const fields = { description: 'Bootstrap key', metadata: null, owner_id, expires_at: null };
+  const own = { owner_id, expires_at: null, token_prefix: tokenPrefix(key), last_used_at: null };
+  const fields = { description: 'Bootstrap key', metadata: null, ...own };
   const row = { ...fields, token_hash: tokenHash(key), ...fresh(apiKey.prefix) };
   const event = changeEvent(apiKey.name, 'created', owner_id, viewer(apiKey)(row, base));
   await keys.insert(tx, row, event);

@@ -8,6 +8,11 @@ import { second, shownSecond, showSecond } from './formats/text.ts';
 
 const EXPIRES = { description: 'When the key stops working. Without it, the key never expires.' };
 
+const LAST_USED = {
+  description:
+    'The hour in which the key was last used; null if it never was. Its use changes neither revision nor ETag.',
+};
+
 export const apiKey = resource({
   name: 'api_key',
   title: 'APIKey',
@@ -30,10 +35,25 @@ export const apiKey = resource({
         }),
       'none',
     ),
+    token_prefix: derived(
+      z
+        .string()
+        .nullable()
+        .meta({
+          description:
+            'The first characters of the key, by which to recognise it. Null if an earlier release created it.',
+          examples: ['tnl_ak_7hQ2'],
+        }),
+    ),
     owner_id: owner,
     expires_at: {
       ...field(shownSecond().nullable(), orNone(second().meta(EXPIRES)), 'optional', true, null),
       show: showSecond,
+    },
+    last_used_at: {
+      ...derived(shownSecond().nullable().meta(LAST_USED)),
+      show: showSecond,
+      movesByItself: true,
     },
   },
   samples: {

@@ -61,6 +61,29 @@ test('another given key belongs to the same admin', async () => {
   expect((await all(db, KEYS)).map(({ owner_id }) => owner_id)).toEqual([owner?.id, owner?.id]);
 });
 
+test.each([
+  ['is of an admin who is inactive', 'update users set active = false'],
+  ['has expired', "update api_keys set expires_at = now() - interval '1s'"],
+  ['is of a user who is not an admin', 'update users set admin = false'],
+])('a key is generated if the only one %s', async (_, change) => {
+  const db = await openTestDatabase();
+  await bootstrap(db, ADMIN_KEY, BASE);
+  await all(db, change);
+  const { generated } = await bootstrap(db, undefined, BASE);
+  expect(generated).toMatch(/^tnl_ak_/);
+  expect(await bootstrap(db, undefined, BASE)).toEqual({});
+  expect(await bootstrap(db, generated, BASE)).toEqual({});
+});
+
+test.each([
+  ['tnl_ak_0123456789012345', 'tnl_ak_0123'],
+  ['of-my-own-choice-0123456789', 'of-m'],
+])('the given key %s is shown as %s', async (key, token_prefix) => {
+  const db = await openTestDatabase();
+  await bootstrap(db, key, BASE);
+  expect(await all(db, 'select token_prefix from api_keys')).toEqual([{ token_prefix }]);
+});
+
 const BOT = newId('bot');
 const TO_BOT = `with bot as (insert into bot_users (id, name, active, created_at, updated_at)
   values ('${BOT}', 'b', true, now(), now()) returning id) update api_keys set owner_id = bot.id from bot`;

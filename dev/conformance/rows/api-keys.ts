@@ -27,6 +27,11 @@ export const apiKeys: Section = {
       answer: ok({ uri: '{base}/ip_policies' }),
     },
     {
+      rule: 'An API key shows its first characters, and not when it was last used before it is used',
+      ask: post(path, {}),
+      answer: created({ token_prefix: /^tnl_ak_\w{4}$/, last_used_at: null }),
+    },
+    {
       rule: 'An API key does not expire by default',
       ask: post(path, {}),
       answer: created({ expires_at: null }),

@@ -22,9 +22,11 @@ export async function refuseOtherValues<R extends Resource>(
     const { path, value } = one;
     const name = String(path[0]);
     if (path.length > 1) return isOfElement(one);
+    const field = resource.fields[name];
+    if (field?.movesByItself && field.view.safeParse(value).success) return true;
     // A reference is shown under another name.
     const shown = memberOf(before, name) === undefined ? row[name] : memberOf(before, name);
-    return isSame(value, shown, name) || isStoredAs(resource.fields[name], value, row[name]);
+    return isSame(value, shown, name) || isStoredAs(field, value, row[name]);
   });
 }
 

@@ -1,15 +1,23 @@
-/** API keys: their tokens and owners. A key cannot outlive the key that created it. */
+/** API keys: their tokens and owners. A key cannot outlive the key that created it, and one key of an admin remains. */
 import { apiKey } from '../../resources/api-key.ts';
 import { showSecond } from '../../resources/formats/text.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
-import { invalidByRule, unauthenticated } from '../errors/errors.ts';
-import { API_KEY_PREFIX } from '../secrets/tokens.ts';
+import { conflict, invalidByRule, unauthenticated } from '../errors/errors.ts';
+import { API_KEY_PREFIX, tokenPrefix } from '../secrets/tokens.ts';
+import { endsLastAdminKey } from './admin-keys.ts';
 import { tokenHooks } from './one-time-token.ts';
 
+const hooks = tokenHooks(apiKey, API_KEY_PREFIX);
+
 export const apiKeys = mount(apiKey, {
-  ...tokenHooks(apiKey, API_KEY_PREFIX),
+  ...hooks,
   aboutCreate: 'The new key cannot outlive the key that creates it.',
+  aboutDelete: 'Its token stops working at once. Fails with 409 for the last working key of an admin.',
+  draft(caller, input) {
+    const { fields, token, ...draft } = hooks.draft(caller, input);
+    return { ...draft, token, fields: { ...fields, token_prefix: tokenPrefix(token) } };
+  },
   // Locks both keys in one order, since two keys may update each other. refuseOutliving needs the caller's key.
   async lockFirst({ tx, caller }, id) {
     const text = 'select 1 from api_keys where id = any($1) order by id for update';
@@ -17,9 +25,18 @@ export const apiKeys = mount(apiKey, {
   },
   beforeCreate: (context, { expires_at }) => refuseOutliving(context, expires_at),
   async beforeUpdate(context, before, after) {
-    if (timeOf(after.expires_at) > timeOf(before.expires_at)) await refuseOutliving(context, after.expires_at);
+    const [was, is] = [timeOf(before.expires_at), timeOf(after.expires_at)];
+    if (is > was) await refuseOutliving(context, after.expires_at);
+    if (is < was) await refuseIfLast(context, before.id, after.expires_at);
   },
+  beforeDelete: (context, { id }) => refuseIfLast(context, id),
 });
+
+/** @param end default: at once */
+async function refuseIfLast({ tx }: WriteContext, id: string, end: End = null): Promise<undefined> {
+  if (await endsLastAdminKey(tx, id, end ?? undefined))
+    throw conflict(`API key ${id} is the last working key of an admin; create another one first.`, { id });
+}
 
 type End = string | null;
 

@@ -12,7 +12,7 @@ export function tokenHooks({ table }: Pick<Resource, 'table'>, prefix: string) {
   return {
     columns: ['token_hash'],
     aboutDelete: 'Its token stops working at once.',
-    draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft {
+    draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft & { token: string } {
       const owner_id = input.owner_id ?? caller.id;
       if (owner_id !== caller.id && !caller.admin) {
         throw permissionDenied('Only admins may name an owner other than themselves.', { '/owner_id': owner_id });

@@ -1,13 +1,15 @@
-/** Users: the last active admin must remain one. */
+/** Users: the last active admin whose API key works must remain one. */
 import { user } from '../../resources/user.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { conflict } from '../errors/errors.ts';
 import { LOCKS, lockUntilCommit } from '../store/locks.ts';
+import { isLastAdmin } from './admin-keys.ts';
 import { refuseIfOwning } from './owned-resources.ts';
 
 export const users = mount(user, {
-  aboutDelete: 'Fails with 409 while the user owns API keys or credentials, and for the last active admin.',
+  aboutDelete:
+    'Fails with 409 while the user owns API keys or credentials, and for the last active admin with a working API key.',
   lockFirst: ({ tx }) => lockUntilCommit(tx, LOCKS.users),
   async beforeUpdate(context, before, after) {
     if (before.admin && before.active && !(after.admin && after.active)) await refuseIfLastAdmin(context, before.id);
@@ -19,8 +21,6 @@ export const users = mount(user, {
 });
 
 async function refuseIfLastAdmin({ tx }: WriteContext, id: string): Promise<void> {
-  const text = 'select 1 from users where admin and active and id <> $1 limit 1';
-  const others = await tx.query({ text, values: [id] });
-  if (others.length === 0)
-    throw conflict(`User ${id} is the last active admin; make another user an admin first.`, { id });
+  if (await isLastAdmin(tx, id))
+    throw conflict(`User ${id} is the last active admin with a working API key; give another admin one first.`, { id });
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { permissionDenied, unauthenticated } from '../errors/errors.ts';
 import { tokenHash } from '../secrets/tokens.ts';
 import type { Executor } from '../store/database.ts';
+import { IS_DUE, type LastUse } from './last-use.ts';
 
 export interface Caller {
   /** Id of the user or bot; owns what the call creates. */
@@ -18,7 +19,7 @@ export interface Caller {
 
 const AUTHENTICATE = `
   select k.id, k.owner_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
-         k.expires_at <= now() as expired,
+         k.expires_at <= now() as expired, ${IS_DUE} as use_due,
          (select id from installation) as installation
     from api_keys k
     left join users u on u.id = k.owner_user_id
@@ -31,6 +32,7 @@ const row = z.object({
   admin: z.boolean(),
   active: z.boolean(),
   expired: z.boolean().nullable(),
+  use_due: z.boolean(),
   installation: z.string(),
 });
 
@@ -40,9 +42,10 @@ export interface Credentials {
   fingerprint: string | undefined;
   /**
    * One query and no cache: a key stops working as soon as it is deleted or expires, or its owner becomes inactive.
+   * @param use is told if the use of the key has to be recorded
    * @throws UNAUTHENTICATED
    */
-  caller(db: Executor): Promise<Caller>;
+  caller(db: Executor, use?: LastUse): Promise<Caller>;
 }
 
 /** Reads an Authorization header. */
@@ -53,19 +56,22 @@ export function credentialsOf(header: string | undefined): Credentials {
     return { fingerprint: undefined, caller: () => Promise.reject(unauthenticated(problem)) };
   }
   const hash = tokenHash(secret);
-  return { fingerprint: hash, caller: (db) => authenticate(db, secret, hash) };
+  return { fingerprint: hash, caller: (db, use) => authenticate(db, { secret, hash }, use) };
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 const MISSING = 'An API key is required: "Authorization: Bearer <key>".';
 const MALFORMED = 'The Authorization header must have the form "Bearer <key>".';
 
-async function authenticate(db: Executor, secret: string, hash: string): Promise<Caller> {
+type Key = Readonly<Record<'secret' | 'hash', string>>;
+
+async function authenticate(db: Executor, { secret, hash }: Key, use: LastUse | undefined): Promise<Caller> {
   const [found] = await db.query({ name: 'authenticate', text: AUTHENTICATE, values: [hash] });
   if (!found) throw unauthenticated('The API key is unknown.');
-  const { id: keyId, owner_id, admin, active, expired, installation } = row.parse(found);
+  const { id: keyId, owner_id, admin, active, expired, use_due, installation } = row.parse(found);
   if (expired === true) throw unauthenticated('The API key has expired.');
   if (!active) throw unauthenticated('The owner of the API key is inactive.');
+  if (use_due) use?.note(keyId);
   return { id: owner_id, admin, keyId, secret, installation };
 }
 

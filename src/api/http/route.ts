@@ -9,6 +9,7 @@ import type { PoolShares } from '../guard/pool-shares.ts';
 import type { RateLimiter } from '../guard/rate-limit.ts';
 import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
+import type { LastUse } from './last-use.ts';
 import {
   type Api,
   type Call,
@@ -39,6 +40,7 @@ export interface RouteOptions {
   api: Api;
   shares: PoolShares;
   rateLimiter: RateLimiter;
+  lastUse: LastUse;
   bytes: BytesInFlight;
   /** Prefix of `uri` members in the response to this request. */
   baseOf: (request: Pick<FastifyRequest, 'headers'>) => string;
@@ -61,7 +63,7 @@ const NO_IDEMPOTENCY = { idempotencyKey: undefined, idempotencyPlace: undefined 
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
-  { api, shares, rateLimiter, bytes, baseOf }: RouteOptions,
+  { api, shares, rateLimiter, lastUse, bytes, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
   const { query = NO_QUERY, readOnly = NOTHING_READ_ONLY, creates = false } = operation;
@@ -76,7 +78,7 @@ function addRoute(
     const lookUp = async () => {
       // Here, so that the request counts as one without a valid key.
       checkSingle(request, 'Authorization');
-      return caller(api.db);
+      return caller(api.db, lastUse);
     };
     return { fingerprint, lookUp };
   }

@@ -9,6 +9,14 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /** 43 characters of 62 hold 256 bits. */
 const LENGTH = 43;
 
+/** Characters of a key that are shown after its prefix: enough to tell keys apart, too few to help in guessing one. */
+const SHOWN = 4;
+
+/** The beginning of an API key, by which people recognise it. A key that was configured may have another prefix. */
+export function tokenPrefix(token: string): string {
+  return token.slice(0, (token.startsWith(API_KEY_PREFIX) ? API_KEY_PREFIX.length : 0) + SHOWN);
+}
+
 export function newToken(prefix: string): string {
   return prefix + Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }

@@ -46,6 +46,11 @@ export interface Field<
   readonly as?: string;
   /** How the stored value is shown; by default as it is. */
   readonly show?: (stored: unknown, at: Address) => unknown;
+  /**
+   * Changes without a change of the resource, so what a client has read may be out of date: an update may send back any
+   * value that responses can have.
+   */
+  readonly movesByItself?: true;
   /** In a list of objects: their members that the service sets. */
   readonly setInside?: readonly string[];
   /** Stored sealed. Only for fields of modules. */

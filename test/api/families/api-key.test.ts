@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { apiKey } from '../../../src/resources/api-key.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
+import { user } from '../../../src/resources/user.ts';
 import { type Caller, heldTransaction, type Reply, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
@@ -104,6 +105,117 @@ describe('an uncommitted change of the caller’s key', () => {
     await held.commit();
     expect((await reply).status).toBe(status);
     expect(await others()).toEqual(before);
+  });
+});
+
+describe('the last working key of an admin', () => {
+  /** The ways to end a key. */
+  const ends = {
+    'be deleted': (caller: Caller, id: string) => caller.delete(`/api_keys/${id}`),
+    'expire in the past': (caller: Caller, id: string) =>
+      caller.patch(`/api_keys/${id}`, { expires_at: '2001-01-01T00:00:00Z' }),
+    'expire now': (caller: Caller, id: string) =>
+      caller.patch(`/api_keys/${id}`, { expires_at: new Date().toISOString() }),
+  };
+
+  test.each(Object.keys(ends) as (keyof typeof ends)[])('cannot %s, until there is another one', async (way) => {
+    const fresh = await startTestApi();
+    const [{ id } = {}] = await fresh.rows('select id from api_keys');
+    const only = String(id);
+    await fresh.newBot();
+    const expired = (await fresh.admin.post('/api_keys', {})).as(apiKey.view);
+    await fresh.admin.patch(`/api_keys/${expired.id}`, { expires_at: '2001-01-01T00:00:00Z' });
+    const person = await fresh.newUser();
+    const inactive = await fresh.newUser({ admin: true });
+    await fresh.admin.patch(`/users/${inactive.id}`, { active: false });
+    const { error } = await ends[way](fresh.admin, only);
+    expect(error).toMatchObject({ error_code: 'CONFLICT', details: { id: only } });
+    expect((await fresh.admin.patch(`/api_keys/${only}`, { expires_at: END, description: 'renamed' })).status).toBe(
+      200,
+    );
+    await fresh.admin.patch(`/users/${person.id}`, { admin: true });
+    expect((await ends[way](fresh.admin, only)).status).toBeLessThan(300);
+    expect((await person.get('/whoami')).status).toBe(200);
+  });
+
+  test('remains when two keys end each other at the same moment', async () => {
+    const fresh = await startTestApi();
+    const second = await fresh.newUser({ admin: true });
+    const keys = await fresh.rows('select id, owner_id from api_keys order by id');
+    const idOf = ({ id }: Caller) => keys.find(({ owner_id }) => owner_id === id)?.id;
+    const replies = await Promise.all([
+      fresh.admin.delete(`/api_keys/${idOf(second)}`),
+      second.delete(`/api_keys/${idOf(fresh.admin)}`),
+    ]);
+    expect(replies.map(({ status }) => status).sort()).not.toEqual([204, 204]);
+    expect(await fresh.rows('select 1 from api_keys')).toHaveLength(1);
+  });
+
+  test('keeps its owner an admin, even if there is another one without a key', async () => {
+    const fresh = await startTestApi();
+    const { id } = (await fresh.admin.post('/users', { name: 'without a key', admin: true })).as(user.view);
+    expect((await fresh.admin.patch(`/users/${fresh.admin.id}`, { admin: false })).error.error_code).toBe('CONFLICT');
+    await fresh.newKey(id);
+    expect((await fresh.admin.patch(`/users/${fresh.admin.id}`, { admin: false })).status).toBe(200);
+  });
+});
+
+describe('a key shows', () => {
+  test('the first characters of its token', async () => {
+    const made = await keyOf(admin, {});
+    expect(made.token_prefix).toMatch(/^tnl_ak_[0-9A-Za-z]{4}$/);
+    expect(made.token).toContain(made.token_prefix);
+    expect((await keyOf(admin, { description: 'another' })).token_prefix).not.toBe(made.token_prefix);
+  });
+
+  const hour = () => `${new Date().toISOString().slice(0, 13)}:00:00Z`;
+  const lastUse = async (id: string) => (await admin.get(`/api_keys/${id}`)).as(apiKey.view).last_used_at;
+  const updates = async (id: string) => (await api.rows('select xmin from api_keys where id = $1', [id]))[0];
+
+  test('the hour of its last use, which costs one write an hour and is no change of the key', async () => {
+    const caller = await ending(admin.id);
+    const { keyId } = caller;
+    const path = `/api_keys/${keyId}`;
+    const before = await admin.get(path);
+    expect(before.as(apiKey.view).last_used_at).toBeNull();
+    const events = await api.rows('select count(*) from events');
+    const start = hour();
+    for (let n = 0; n < 3; n++) await caller.get('/whoami');
+    await vi.waitFor(async () => expect(await lastUse(keyId)).not.toBeNull(), { timeout: 10_000 });
+    expect([start, hour()]).toContain(await lastUse(keyId));
+    expect(await api.rows('select count(*) from events')).toEqual(events);
+    const written = await updates(keyId);
+    await caller.get('/whoami');
+    expect((await admin.get(path)).headers.etag).toBe(before.headers.etag);
+    // What was read before may be sent back.
+    const sent = { ...before.as(apiKey.view), description: 'changed' };
+    expect((await admin.patch(path, sent, { 'if-match': before.headers.etag ?? '' })).status).toBe(200);
+    expect((await admin.patch(path, { last_used_at: 'now' })).error.details['/last_used_at']).toBe(
+      'is set by the service',
+    );
+    expect(await lastUse(keyId)).not.toBeNull();
+    // The next hour.
+    await api.rows("update api_keys set last_used_at = last_used_at - interval '1h' where id = $1", [keyId]);
+    const earlier = await lastUse(keyId);
+    expect(await updates(keyId)).not.toEqual(written);
+    await caller.get('/whoami');
+    await vi.waitFor(async () => expect(await lastUse(keyId)).not.toBe(earlier), { timeout: 10_000 });
+  });
+
+  test('no use while its row is locked, which delays no request', async () => {
+    const caller = await ending(admin.id);
+    const held = await heldTransaction(api.databaseUrl);
+    await held.query('select 1 from api_keys where id = $1 for update', [caller.keyId]);
+    const noted = vi.spyOn(api.db, 'query');
+    expect((await caller.get('/ip_policies')).status).toBe(200);
+    const done = () => noted.mock.calls.findIndex(([{ name }]) => name === 'api_keys.last_use');
+    await vi.waitFor(() => expect(done()).not.toBe(-1), { timeout: 10_000 });
+    await noted.mock.results[done()]?.value;
+    noted.mockRestore();
+    expect((await caller.get('/ip_policies')).status).toBe(200);
+    await held.rollback();
+    await caller.get('/ip_policies');
+    await vi.waitFor(async () => expect(await lastUse(caller.keyId)).not.toBeNull(), { timeout: 10_000 });
   });
 });
 

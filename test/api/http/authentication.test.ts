@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { credentialsOf, requireAdmin } from '../../../src/api/http/authentication.ts';
 
-const OWNER = { id: 'ak_1', owner_id: 'usr_1', admin: false, active: true, expired: null, installation: 'one' };
+const OWNER = {
+  id: 'ak_1',
+  owner_id: 'usr_1',
+  admin: false,
+  active: true,
+  expired: null,
+  use_due: false,
+  installation: 'one',
+};
 
 /** A database that returns these rows, and the statements sent to it. */
 function found(...rows: Record<string, unknown>[]) {
@@ -61,6 +69,15 @@ test.each([
 test('a key that has not expired yet is accepted', async () => {
   const admin = { ...OWNER, admin: true, expired: false };
   expect(await credentialsOf('Bearer secret').caller(found(admin))).toMatchObject({ admin: true });
+});
+
+test.each([
+  ['due', true, ['ak_1']],
+  ['recorded already', false, []],
+])('the use of a key is noted if that is %s', async (_, use_due, expected) => {
+  const noted: string[] = [];
+  await credentialsOf('Bearer secret').caller(found({ ...OWNER, use_due }), { note: (id) => void noted.push(id) });
+  expect(noted).toEqual(expected);
 });
 
 test('requireAdmin accepts only an admin', () => {

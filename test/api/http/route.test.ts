@@ -26,6 +26,7 @@ const db: Database = {
       admin: values?.[0] === tokenHash('admin'),
       active: true,
       expired: null,
+      use_due: false,
       installation: 'one',
     },
   ],
@@ -81,6 +82,7 @@ async function startRoute(members: Partial<Operation>) {
       },
       countStranger: async () => undefined,
     },
+    lastUse: { note: () => undefined },
     bytes: { ofCaller: () => charge, ofAddress: () => charge, total: () => 0 },
     baseOf: () => 'https://base.test',
   });

@@ -13,6 +13,8 @@ const key = (expires_at: string | null): Key => ({
   description: null,
   metadata: null,
   token: null,
+  token_prefix: null,
+  last_used_at: null,
   owner_id: 'bot_1',
   expires_at,
 });

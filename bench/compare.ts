@@ -103,7 +103,9 @@ async function compareOperators(roots: readonly string[], rounds: number, out: B
     const sides: Side[] = [];
     for (const root of roots) sides.push({ root, main: await build(root, join(folder, String(sides.length))) });
     for (let round = 0; round < rounds; round++) {
-      for (const [at, side] of sides.entries()) taken[at]?.push(await operatorRound(side));
+      // Each side is first in every other round: the second finds warm caches, and a machine that may have slowed down.
+      const turns = [...sides.entries()];
+      for (const [at, side] of round % 2 === 0 ? turns : turns.toReversed()) taken[at]?.push(await operatorRound(side));
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -117,6 +119,22 @@ async function compareOperators(roots: readonly string[], rounds: number, out: B
     }
   }
   out('');
+  out('Here against the other, round by round, then the median of these ratios');
+  out('');
+  out(tableHead(['', ...Array.from({ length: rounds }, (_, round) => String(round + 1)), 'median']));
+  for (const phase of PHASES) {
+    out(ratioRow(`${phase}, speed`, taken, ({ [phase]: { seconds } }) => 1 / seconds));
+    out(ratioRow(`${phase}, CPU`, taken, ({ [phase]: { cpuSeconds } }) => cpuSeconds));
+  }
+  out('');
+}
+
+function ratioRow(title: string, [ours = [], others = []]: Round[][], of: (round: Round) => number): string {
+  const ratios = ours.flatMap((round, at) => {
+    const other = others[at];
+    return other ? [of(round) / of(other)] : [];
+  });
+  return tableRow([title, ...[...ratios, median(ratios)].map((ratio) => ratio.toFixed(2))]);
 }
 
 /** On a stack of its own, so that no round meets what an earlier one has left. */

@@ -12,7 +12,6 @@ import { ANNOTATION } from './contract/names.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
 import { type HealthServer, startHealthServer } from './controller/health-server.ts';
-import { EnqueueCrossing, EnqueueReferrers } from './controller/input-handlers.ts';
 import { type Readiness, readiness } from './controller/readiness.ts';
 import { allKinds } from './kinds/kinds.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
@@ -21,26 +20,17 @@ import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
 import { LeaderElection, leaseTimes } from './kube/leader-election.ts';
 import { LeaseAnnotation } from './kube/lease-annotation.ts';
-import { NamespacePresence, skipped } from './kube/namespace-presence.ts';
-import { SelectedNamespaces } from './kube/selected-namespaces.ts';
-import { WatchCache, type WatchCacheOptions } from './kube/watch-cache.ts';
+import { skipped } from './kube/namespace-presence.ts';
 import { leaseName } from './lease-name.ts';
-import { digester } from './managed/declaration/digest.ts';
-import { Inputs } from './managed/knowledge/inputs.ts';
-import { REFERENCE_GRANTS } from './managed/knowledge/reference-grants.ts';
-import { ReferenceIndex } from './managed/knowledge/reference-index.ts';
-import { SourceCache } from './managed/knowledge/source-cache.ts';
 import { ConnectedKind } from './managed/object/connected-kind.ts';
-import { DnsEndpoints } from './managed/object/dns-endpoint.ts';
 import { SecretAccess } from './managed/secrets/secret-access.ts';
-import { SECRETS, SecretCache } from './managed/secrets/secret-cache.ts';
+import { SECRETS } from './managed/secrets/secret-cache.ts';
 import { createMetrics } from './metrics.ts';
 import { OuterShell } from './outer-shell.ts';
 import type { OperatorConfig } from './settings.ts';
+import { type NamedCache, SharedCaches } from './shared-caches.ts';
 
 const NAME = 'tunnel-operator';
-/** The name of the cache of the selected namespaces. */
-const SELECTED = 'Namespace';
 
 export class TunnelOperator extends OuterShell {
   readonly #config: OperatorConfig;
@@ -54,15 +44,7 @@ export class TunnelOperator extends OuterShell {
   readonly #owner: ApiOwner;
   readonly #client: Client;
   readonly #eventRecorder: EventRecorder;
-  readonly #presence: NamespacePresence;
-  /** Undefined without a selector. */
-  readonly #selected: SelectedNamespaces | undefined;
-  readonly #scope: Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched'>;
-  readonly #secrets: SecretCache;
-  readonly #dnsEndpoints: DnsEndpoints;
-  readonly #sources: SourceCache;
-  readonly #grants: WatchCache;
-  readonly #inputs: Inputs;
+  readonly #shared: SharedCaches;
   readonly #election: LeaderElection;
   #controllers: readonly Controller[] = [];
   readonly #lost = Promise.withResolvers<void>();
@@ -104,25 +86,7 @@ export class TunnelOperator extends OuterShell {
     const mayCall = () => this.#mayCall();
     this.#client = createApiClient(config, { ...calls, mayCall, onUnauthenticated, onInstallation });
     this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
-    const { namespaces, namespaceSelector, silenceMs } = config;
-    this.#presence = new NamespacePresence(this.#kube, { log, metrics });
-    this.#selected =
-      namespaceSelector && new SelectedNamespaces(this.#kube, String(namespaceSelector), { silenceMs, log, metrics });
-    this.#scope = { namespaces, presence: this.#presence, isWatched: this.#selected?.isWatched };
-    const watch = { ...this.#scope, silenceMs, log, metrics };
-    this.#secrets = new SecretCache(this.#kube, watch);
-    this.#dnsEndpoints = new DnsEndpoints(this.#kube, watch);
-    const index = new ReferenceIndex();
-    this.#sources = new SourceCache(this.#kube, { ...watch, isUsed: (key) => index.referrersOf(key).size > 0 });
-    this.#grants = new WatchCache(this.#kube, { ...watch, type: REFERENCE_GRANTS, isOptional: true });
-    this.#inputs = new Inputs({
-      index,
-      sources: this.#sources,
-      grants: this.#grants.store,
-      grantsGap: (namespace) => this.#grants.gapIn(namespace),
-      catchUpOnGrants: (namespace) => this.#grants.catchUp(namespace),
-      digest: digester(config.apiKey),
-    });
+    this.#shared = new SharedCaches(this.#kube, config, { log, metrics });
     this.#election = new LeaderElection(this.#leaderKube, {
       ...lease,
       identity: config.identity,
@@ -145,15 +109,16 @@ export class TunnelOperator extends OuterShell {
   protected override async init(): Promise<void> {
     const { shardSelector, concurrency, resyncMs, silenceMs, adoptNamespaces, allowUserApiKeys } = this.#config;
     const mayAdopt = (name: string) => adoptNamespaces === undefined || adoptNamespaces.includes(name);
-    const access = new SecretAccess(this.#kube, this.#secrets, mayAdopt);
+    const { scope, secrets, dnsEndpoints, inputs } = this.#shared;
+    const access = new SecretAccess(this.#kube, secrets, mayAdopt);
     this.#controllers = allKinds.map(
       (declared) =>
-        new Controller(new ConnectedKind(declared, this.#client, access, this.#inputs), {
+        new Controller(new ConnectedKind(declared, this.#client, access, inputs), {
           kube: this.#kube,
           eventRecorder: this.#eventRecorder,
-          secrets: this.#secrets,
-          dnsEndpoints: this.#dnsEndpoints,
-          scope: this.#scope,
+          secrets,
+          dnsEndpoints,
+          scope,
           isOurs: ({ metadata }) => shardSelector === undefined || shardSelector.matches(metadata.labels),
           concurrency,
           resyncMs,
@@ -186,7 +151,8 @@ export class TunnelOperator extends OuterShell {
     this.#log.info({ url: this.#health.url }, 'serving metrics and probes');
     const isUsable = this.#owner.untilUsable();
     // A cache that is stopped is never filled.
-    await Promise.race([this.#fillCaches(), this.#stopping.promise]);
+    const filling = this.#shared.fill(this.#controllers.map(({ cache }) => cache));
+    await Promise.race([filling, this.#stopping.promise]);
     if (this.#state === 'stopping') return;
     this.#state = 'standing-by';
     // Before it leads: a replica with the right key must not have to wait for this one.
@@ -198,13 +164,7 @@ export class TunnelOperator extends OuterShell {
     }
     if (!(await this.#mayReconcile())) return;
     this.#state = 'leading';
-    const readBy = () => this.#sources.readBy;
-    for (const [kind, watch] of this.#sources.watches)
-      watch.addHandler(new EnqueueReferrers(kind, this.#inputs, readBy));
-    const crossing = new EnqueueCrossing(this.#inputs);
-    this.#grants.addHandler(crossing);
-    // Requeue objects blocked while ReferenceGrants were not listed.
-    if (this.#grants.staleness() === undefined) void this.#grants.filled.then(() => crossing.enqueue());
+    this.#shared.enqueueReferrers();
     const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
     for (const controller of filled) controller.start();
     this.#log.info({ kinds: filled.map(({ name }) => name) }, 'reconciling');
@@ -225,7 +185,7 @@ export class TunnelOperator extends OuterShell {
       this.#lost.promise.then(() => 'another process may be active'),
     ]);
     // Their events are no longer needed, and they would report the end of their connections as a failure.
-    const caches = [...this.#caches().map(([, cache]) => cache), this.#dnsEndpoints.watch];
+    const caches = [...this.#controllers.map(({ cache }) => cache), ...this.#shared.all];
     const cachesStopped = Promise.all(caches.map((cache) => cache.stop()));
     if (unfinished !== undefined) {
       this.#log.warn(`${unfinished}; aborting the reconciles in progress`);
@@ -239,19 +199,6 @@ export class TunnelOperator extends OuterShell {
     await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);
     await Promise.all([this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
-  }
-
-  async #fillCaches(): Promise<void> {
-    await this.#selected?.start(() => {
-      for (const [name, cache] of this.#caches()) if (name !== SELECTED) cache.relist();
-      this.#dnsEndpoints.watch.relist();
-    });
-    await Promise.all([...this.#controllers.map(({ cache }) => cache.start()), this.#secrets.watch.start()]);
-    await this.#secrets.watch.filled;
-    // After the kinds: only objects that are referred to are kept.
-    await Promise.all([...this.#sources.watches.map(([, watch]) => watch.start()), this.#grants.start()]);
-    // The start does not wait for ExternalDNS.
-    void this.#dnsEndpoints.watch.start();
   }
 
   async #startLater(controller: Controller): Promise<void> {
@@ -282,44 +229,29 @@ export class TunnelOperator extends OuterShell {
   }
 
   #readiness(): Readiness {
-    const state = (name: string, cache: WatchCache) => {
-      return { name, staleness: cache.staleness(), obstacle: cache.obstacle() };
-    };
-    const kinds = this.#controllers.map(({ name, cache }) => state(name, cache));
-    const others = this.#caches().slice(kinds.length);
+    const state = ([name, cache]: NamedCache) => ({
+      name,
+      staleness: cache.staleness(),
+      obstacle: cache.obstacle(),
+    });
+    const { named, grants, presence } = this.#shared;
     // Only a start needs the grants.
-    const needed = others.filter(([, cache]) => cache !== this.#grants || this.#state === 'starting');
-    const found = readiness(
-      kinds,
-      needed.map(([name, cache]) => state(name, cache)),
-      this.#config.silenceMs,
-    );
+    const needed = named.filter(([, cache]) => cache !== grants || this.#state === 'starting');
+    const kinds = this.#controllers.map(({ name, cache }) => state([name, cache]));
+    const found = readiness(kinds, needed.map(state), this.#config.silenceMs);
     const isChanging = this.#state === 'starting' || this.#state === 'stopping';
     const own = [isChanging ? this.#state : undefined, this.#owner.problem, this.#election.problem];
     return {
       problems: [...own.filter((problem) => problem !== undefined), ...found.problems],
-      details: [...found.details, ...this.#presence.missing.map(skipped)],
+      details: [...found.details, ...presence.missing.map(skipped)],
     };
-  }
-
-  /** All caches, those of the kinds first. */
-  #caches(): [name: string, cache: WatchCache][] {
-    return [
-      ...this.#controllers.map(({ name, cache }): [string, WatchCache] => [name, cache]),
-      ['Secret', this.#secrets.watch],
-      ...this.#sources.watches.map(([kind, cache]): [string, WatchCache] => [`${kind} metadata`, cache]),
-      ['ReferenceGrant', this.#grants],
-      ...(this.#selected ? [[SELECTED, this.#selected.watch] satisfies [string, WatchCache]] : []),
-    ];
   }
 
   #readGauges(): void {
     for (const controller of this.#controllers) controller.readGauges();
-    showForbiddenWatches(
-      this.#caches().map(([, cache]) => cache),
-      this.#metrics.kube,
-    );
-    const staleness = this.#secrets.watch.staleness() ?? 0;
+    const named = this.#shared.named.map(([, cache]) => cache);
+    showForbiddenWatches([...this.#controllers.map(({ cache }) => cache), ...named], this.#metrics.kube);
+    const staleness = this.#shared.secrets.watch.staleness() ?? 0;
     this.#metrics.kube.watchStaleness.set({ resource: SECRETS.plural }, staleness / 1000);
     this.#metrics.kube.leader.set({ name: NAME }, this.#state === 'leading' ? 1 : 0);
   }

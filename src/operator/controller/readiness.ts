@@ -1,7 +1,7 @@
 /**
  * What keeps a process from being ready: a cache that is not filled, or has not heard from the API server for too long.
  */
-import type { Obstacle } from '../kube/list-watch.ts';
+import type { Obstacle } from '../kube/obstacle.ts';
 
 /** A watch that stays silent for this many silence timeouts was closed and could not be resumed. */
 const SILENCES_UNTIL_STALE = 2;

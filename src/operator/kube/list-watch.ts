@@ -17,6 +17,7 @@ import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';
 import type { NamespacePresence } from './namespace-presence.ts';
+import { type Obstacle, obstacleFrom } from './obstacle.ts';
 
 /** Takes what was learnt. */
 export interface ObjectSink {
@@ -44,14 +45,6 @@ export interface ListWatchOptions {
   sink: ObjectSink;
   log: Logger;
   metrics: KubeMetrics;
-}
-
-/** Why a cache cannot be filled until a person acts. Retries continue, and end the obstacle once it is fixed. */
-export interface Obstacle {
-  /** `missing`: the API server does not serve the resource; `forbidden`: the permission is missing. */
-  kind: 'missing' | 'forbidden';
-  /** What to do, in a sentence. */
-  message: string;
 }
 
 const PAGE_SIZE = 500;
@@ -290,22 +283,4 @@ export class ListWatch {
   async #pause(ms: number): Promise<void> {
     await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
-}
-
-function obstacleFrom(
-  error: unknown,
-  verb: 'list' | 'watch',
-  { group, plural }: ResourceType,
-  namespace: string | undefined,
-): Obstacle | undefined {
-  if (!(error instanceof KubeError)) return undefined;
-  const resource = group === '' ? plural : `${plural}.${group}`;
-  if (error.isNotFound) {
-    const message = `the cluster has no ${resource}; install its CustomResourceDefinition`;
-    return { kind: 'missing', message };
-  }
-  if (!error.isForbidden) return undefined;
-  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
-  const message = `not allowed to ${verb} ${resource}${where}; grant get, list and watch on ${resource}`;
-  return { kind: 'forbidden', message };
 }

@@ -4,8 +4,9 @@
  */
 import type { KubeApi } from './kube-api.ts';
 import { type KubeObject, keyOf, LAST_APPLIED } from './kube-object.ts';
-import { ListWatch, type ListWatchOptions, type Obstacle } from './list-watch.ts';
+import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import { type ChangeHandler, type ChangeOrigin, type ObjectChange, ObjectStore } from './object-store.ts';
+import type { Obstacle } from './obstacle.ts';
 import { SharedRuns } from './shared-runs.ts';
 
 export interface WatchCacheOptions extends Omit<ListWatchOptions, 'namespace' | 'sink'> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type CacheState, readiness } from '../../../src/operator/controller/readiness.ts';
-import type { Obstacle } from '../../../src/operator/kube/list-watch.ts';
+import type { Obstacle } from '../../../src/operator/kube/obstacle.ts';
 
 const missing: Obstacle = { kind: 'missing', message: 'install it' };
 const forbidden: Obstacle = { kind: 'forbidden', message: 'grant it' };

@@ -6,6 +6,7 @@ import { backoff } from '../retry/backoff.ts';
 import { CannotStart } from '../settings/cannot-start.ts';
 import { withoutSecrets } from './store/connection-url.ts';
 import { transientCondition } from './store/database-errors.ts';
+import { UnsuitableDatabase } from './store/migrate.ts';
 
 /** The error to throw when a database could not be opened or migrated: `error` itself, or one that names the setting. */
 export function cannotUseDatabase(error: unknown, url: string): unknown {
@@ -60,7 +61,13 @@ function reasonOf(error: unknown): string | undefined {
   // Every address of a host name was tried.
   if (error instanceof AggregateError) return messageOf(error);
   // An error of the server or of the system. The driver's own errors have no code.
-  if (error instanceof pg.DatabaseError || codeOf(error) !== undefined || isFromDriver(error)) return error.message;
+  if (
+    error instanceof UnsuitableDatabase ||
+    error instanceof pg.DatabaseError ||
+    codeOf(error) !== undefined ||
+    isFromDriver(error)
+  )
+    return error.message;
   const reason = reasonOf(error.cause);
   return reason === undefined ? undefined : `${error.message}: ${reason}`;
 }

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, escapeIdentifier } from 'pg';
 import { expect, test } from 'vitest';
 import { startApi } from '../../src/api/server.ts';
 import type { ApiConfig } from '../../src/api/settings.ts';
@@ -44,6 +45,21 @@ async function breaking(url: string, isReset: (count: number) => boolean): Promi
     socket.pipe(connect(Number(port), hostname)).pipe(socket);
   });
   return at({ port: String(way) }, url);
+}
+
+/** A database in an encoding that has only the letters of western Europe. */
+async function inLatin1(): Promise<string> {
+  const url = await createTestDatabase();
+  const name = escapeIdentifier(new URL(url).pathname.slice(1));
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query(`drop database ${name}`);
+    await client.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
+  } finally {
+    await client.end();
+  }
+  return url;
 }
 
 interface Outcome {
@@ -92,6 +108,11 @@ test.each<[string, () => Promise<Partial<ApiConfig>> | Partial<ApiConfig>, RegEx
     'a wrong password',
     () => ({ databaseUrl: at({ password: 'not-this-one' }) }),
     /^DATABASE_URL: .*password authentication failed/,
+  ],
+  [
+    'a database that cannot store every text',
+    async () => ({ databaseUrl: await inLatin1() }),
+    /^DATABASE_URL: .*: it is encoded in LATIN1 and must be in UTF8; .* createdb --encoding=UTF8 /,
   ],
   ['a missing database', () => ({ databaseUrl: at({ pathname: '/nothing_here' }) }), /^DATABASE_URL: .*does not exist/],
   [

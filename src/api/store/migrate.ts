@@ -27,6 +27,11 @@ const TCP_KEEPALIVE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval
 
 const FOLDER = join(import.meta.dirname, 'migrations');
 
+/** The database cannot be used as it is; the message says what to do. */
+export class UnsuitableDatabase extends Error {
+  override readonly name = 'UnsuitableDatabase';
+}
+
 const applied = z.array(z.object({ version: z.number(), name: z.string(), checksum: z.string() }));
 
 /** The migrations of this release, in order. */
@@ -44,6 +49,7 @@ export async function migrations(folder = FOLDER): Promise<Migration[]> {
  * Brings the database to this release's schema and returns the names of what it applied. Safe to run from several
  * processes at once: the others wait and find nothing to do. A database that is ahead (an older release restarting
  * during an upgrade) is left as it is. Throws when an applied migration differs from the file of this release.
+ * @throws UnsuitableDatabase if it is not encoded in UTF-8
  * @param onWait called when another session holds a lock that this one waits for
  */
 export async function migrate(
@@ -55,6 +61,7 @@ export async function migrate(
   const client = await connect(url);
   try {
     await client.query(TCP_KEEPALIVE);
+    await requireUtf8(client);
     const { rows: tried } = await client.query('select pg_try_advisory_lock($1) as locked', [LOCKS.migration]);
     if (tried[0]?.locked !== true) {
       onWait();
@@ -77,6 +84,19 @@ export async function migrate(
     // Ends the session, and the lock with it.
     await client.end();
   }
+}
+
+/** In any other encoding, a request with a character that the encoding lacks would fail with a server error. */
+async function requireUtf8(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(
+    "select current_database() as name, current_setting('server_encoding') as encoding",
+  );
+  const [{ name, encoding }] = z.tuple([z.object({ name: z.string(), encoding: z.string() })]).parse(rows);
+  if (encoding === 'UTF8') return;
+  throw new UnsuitableDatabase(
+    `it is encoded in ${encoding} and must be in UTF8; create another one, for example with ` +
+      `createdb --encoding=UTF8 --locale=C --template=template0 ${name}_utf8`,
+  );
 }
 
 /** The migrations still to apply. Throws when history and files disagree. */

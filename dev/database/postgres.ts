@@ -24,6 +24,10 @@ export interface Postgres {
   resume(): Promise<void>;
 }
 
+/** `TEST_POSTGRES` names the folder of another version's binaries, such as those of the oldest that the API supports. */
+const { TEST_POSTGRES } = process.env;
+const binaries = TEST_POSTGRES ? { bin: TEST_POSTGRES, version: 'of-test' } : undefined;
+
 const SETTINGS = {
   max_connections: 300,
   // Writes need not survive a power failure. They must survive `crash`, so synchronous_commit stays on: without fsync,
@@ -40,7 +44,7 @@ export async function startPostgres(
 ): Promise<Postgres> {
   const startedAt = performance.now();
   const { log, ...others } = options;
-  const server = await startTemporaryPostgres({ settings: SETTINGS, ...others });
+  const server = await startTemporaryPostgres({ settings: SETTINGS, binaries, ...others });
   const { url, dataDir } = server;
   const signal = async (name: NodeJS.Signals) => {
     const running = await server.postmaster();

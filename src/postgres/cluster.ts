@@ -5,7 +5,7 @@
  * process on the first SIGTERM, in the middle of requests under way.
  */
 import { randomBytes } from 'node:crypto';
-import { lchown, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { appendFile, lchown, mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '../errors.ts';
@@ -82,12 +82,14 @@ export async function openCluster(location: Location, { log, settings = {} }: Cl
     try {
       await mkdir(fresh, { recursive: true });
       if (identity) for (const path of [fresh, passwordFile]) await lchown(path, identity.uid, identity.gid);
-      const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
+      const locale = ['--encoding=UTF8', '--locale=C'];
       // Without a password, another user of this machine could run commands as the server's user.
       const auth = [`--username=${USER}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
-      const sets = Object.entries(settings).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
       const sync = settings.fsync === 'off' ? ['--no-sync'] : [];
-      await run(join(bin, 'initdb'), ['-D', fresh, ...locale, ...auth, ...sets, ...sync], identity);
+      await run(join(bin, 'initdb'), ['-D', fresh, ...locale, ...auth, ...sync], identity);
+      // Not by `initdb --set`, which PostgreSQL 15 and earlier lack.
+      const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
+      await appendFile(join(fresh, 'postgresql.conf'), lines.join(''));
       await rename(passwordFile, join(fresh, PASSWORD_FILE));
       // Fails if something has been put there in the meantime.
       await rename(fresh, dataDir);

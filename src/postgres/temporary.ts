@@ -4,13 +4,15 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Location, locate } from './binaries.ts';
+import { type Binaries, type Location, locate } from './binaries.ts';
 import { type Cluster, openCluster, type Postmaster } from './cluster.ts';
 import { freePort } from './ports.ts';
 
 export interface TemporaryOptions {
   /** Server parameters. Default: PostgreSQL's own. */
   settings?: Readonly<Record<string, string | number>>;
+  /** Default: those of the npm package. */
+  binaries?: Binaries | undefined;
   /** Makes the data directory instead of initdb, for example from that of another server. */
   fill?: (location: Location) => Promise<void>;
 }
@@ -29,14 +31,14 @@ export interface TemporaryPostgres {
 
 /** Starts a server with an empty cluster; its data is removed even if this process is killed by SIGKILL. */
 export async function startTemporaryPostgres(options: TemporaryOptions = {}): Promise<TemporaryPostgres> {
-  const { settings = {}, fill } = options;
+  const { settings = {}, fill, binaries } = options;
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-postgres-'));
   // If this process is root, PostgreSQL runs as another user, who must be able to reach its data.
   await chmod(folder, 0o711);
   const log = () => undefined;
   let location: Location;
   try {
-    location = await locate(join(folder, 'postgres'), log);
+    location = await locate(join(folder, 'postgres'), log, binaries);
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;

@@ -76,9 +76,10 @@ export async function inspect(stage: Stage): Promise<Inspection> {
       say,
     );
     if (!('remote' in declared) && declared.kind === 'IPPolicy') checkRules(declared.spec, rulesOf(rules, id), say);
-    if (storyRow(declared.kind).kind.delivery) {
+    const { delivery } = storyRow(declared.kind).kind;
+    if (delivery) {
       const { secret: where } = namingSecret.parse(declared.spec);
-      const name = where?.name ?? declared.name;
+      const name = where?.name ?? `${declared.name}${delivery.handout.suffix}`;
       secretsOf.add(name);
       const secret = secrets.find(({ metadata }) => metadata.name === name);
       if (secret) {

@@ -83,10 +83,17 @@ describe('Dependabot', () => {
   });
 });
 
-it('a release puts the image that it has built into the chart that it publishes', () => {
-  const { repository } = z
-    .object({ image: z.object({ repository: z.string() }) })
-    .parse(parse(read('charts/tunnel-operator/values.yaml'))).image;
-  expect(read('charts/tunnel-operator/values.yaml')).toMatch(new RegExp(`^  repository: ${repository}$`, 'm'));
-  expect(read('.github/workflows/release.yml')).toContain(`s#^  repository: ${repository}\\$#`);
+it('a release puts the image that it has built, and its own address, into the chart that it publishes', () => {
+  const values = read('charts/tunnel-operator/values.yaml');
+  const release = read('.github/workflows/release.yml');
+  for (const line of ["  registry: ''", '  repository: tunnel-operator']) {
+    expect(values.split('\n').filter((each) => each === line)).toEqual([line]);
+    expect(release).toContain(`s#^${line}\\$#`);
+  }
+  const added = [...release.matchAll(/"(\w+): \[?\$/g)].map(([, member = '']) => member);
+  expect(added).toEqual(['home', 'sources', 'icon']);
+  const chart = z.record(z.string(), z.unknown()).parse(parse(read('charts/tunnel-operator/Chart.yaml')));
+  expect(added.filter((member) => member in chart)).toEqual([]);
+  const [, icon = ''] = /\/(charts\/\S+\.svg)"/.exec(release) ?? [];
+  expect(read(icon)).toContain('<svg');
 });

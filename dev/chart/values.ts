@@ -4,6 +4,7 @@
  */
 import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { z } from 'zod';
+import { shapeOf } from './shapes.ts';
 
 const jsonSchema = z.record(z.string(), z.unknown());
 export type JsonSchema = z.output<typeof jsonSchema>;
@@ -56,10 +57,11 @@ function schemaOfMap(values: readonly Value[]): JsonSchema {
   return { type: 'object', additionalProperties: false, properties };
 }
 
-function schemaOf({ children, description, schema, default: value }: Value): JsonSchema {
+function schemaOf({ path, children, description, schema, default: value }: Value): JsonSchema {
   const said = { ...(description !== undefined && { description }) };
   if (children) return { ...said, ...schemaOfMap(children), ...schema };
-  return { ...said, type: typeOf(value), ...schema };
+  const type = typeOf(value);
+  return { ...said, type, ...(type === 'integer' && { minimum: 0 }), ...shapeOf(path), ...schema };
 }
 
 function typeOf(value: unknown): string {

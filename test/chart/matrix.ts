@@ -22,6 +22,31 @@ const pod = {
   topologySpreadConstraints: [
     { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { c: 'd' } } },
   ],
+  envFrom: [{ configMapRef: { name: 'settings' } }],
+  startupProbe: { exec: { command: ['/started'] } },
+  readinessProbe: { timeoutSeconds: 10 },
+  livenessProbe: null,
+  strategy: { type: 'Recreate' },
+  revisionHistoryLimit: 0,
+  dnsPolicy: 'None',
+  dnsConfig: { nameservers: ['10.0.0.10'] },
+  hostAliases: [{ ip: '10.0.0.1', hostnames: ['database.example.com'] }],
+  schedulerName: 'other',
+  priorityClassName: 'system-node-critical',
+  imagePullSecrets: ['own'],
+};
+/** They keep to the Pod Security Standard. */
+const sidecar = (name: string) => ({
+  name,
+  image: 'registry.example.com/proxy',
+  securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+});
+
+const monitor = {
+  namespace: 'kube-public',
+  additionalLabels: { release: 'prometheus' },
+  relabelings: [{ action: 'labeldrop', regex: 'endpoint' }],
+  metricRelabelings: [{ action: 'drop', sourceLabels: ['__name__'], regex: 'nodejs_.*' }],
 };
 
 /** By name: sets of values that together cover everything that has an effect. */
@@ -45,18 +70,39 @@ export const MATRIX: Record<string, object> = {
   'only the API': { ...DATABASE, operator: { enabled: false } },
   'CRDs that are deleted with the release': { ...DATABASE, crds: { keep: false } },
   'no CRDs': { ...DATABASE, crds: { enabled: false } },
+  PodMonitors: { ...DATABASE, podMonitor: { ...monitor, enabled: true } },
+  'objects of the user': {
+    ...DATABASE,
+    extraObjects: [
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-settings' }, data: { a: 'b' } },
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: text }\ndata: { url: {{ include "tunnel-operator.apiUrl" . }} }\n',
+    ],
+  },
   everything: {
     ...DATABASE,
     nameOverride: 'other',
     // A new label, one that Pods also have, and one that the chart sets.
     commonLabels: { team: 'platform', c: 'common', 'app.kubernetes.io/part-of': 'ours' },
     global: { imagePullSecrets: [{ name: 'pull' }], priorityClassName: 'system-cluster-critical', logLevel: 'debug' },
-    image: { repository: 'registry.example.com/tunnel-operator', digest: `sha256:${'0'.repeat(64)}` },
+    image: { registry: 'registry.example.com', digest: `sha256:${'0'.repeat(64)}` },
     api: {
       ...pod,
       baseUrl: 'https://tunnels.example.com',
       autoscaling: { enabled: true },
-      service: { type: 'NodePort', port: 8080, annotations: { a: 'b' } },
+      service: {
+        type: 'NodePort',
+        port: 8080,
+        annotations: { a: 'b' },
+        labels: { of: 'service' },
+        ipFamilyPolicy: 'PreferDualStack',
+        ipFamilies: ['IPv4'],
+        spec: { externalTrafficPolicy: 'Local' },
+      },
+      runtimeClassName: 'sandboxed',
+      extraContainers: [sidecar('more')],
+      extraInitContainers: [sidecar('first')],
+      podSecurityContext: { fsGroup: null, runAsUser: 1000 },
+      containerSecurityContext: { readOnlyRootFilesystem: null },
       ingress: {
         enabled: true,
         className: 'nginx',
@@ -65,9 +111,15 @@ export const MATRIX: Record<string, object> = {
         tls: [{ secretName: 'tls', hosts: ['tunnels.example.com'] }],
       },
       httpRoute: { enabled: true, parentRefs: [{ name: 'gateway' }], hostnames: ['tunnels.example.com'] },
-      serviceAccount: { annotations: { a: 'b' } },
+      serviceAccount: { annotations: { a: 'b' }, labels: { of: 'account' } },
     },
-    operator: { ...pod, acceptNewOwner: 'usr_01m7yvm3eyf20vnt1006h45zq2', adoptNamespaces: ['-'] },
+    operator: {
+      ...pod,
+      extraContainers: [sidecar('more')],
+      extraInitContainers: [sidecar('first')],
+      acceptNewOwner: 'usr_01m7yvm3eyf20vnt1006h45zq2',
+      adoptNamespaces: ['-'],
+    },
     networkPolicy: {
       enabled: true,
       apiFrom: [{ namespaceSelector: {} }],
@@ -76,7 +128,7 @@ export const MATRIX: Record<string, object> = {
       tracingTo: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
     },
     tracing: { endpoint: 'http://collector.monitoring:4318', headers: { existingSecret: 'h' }, samplingRatio: 0.1 },
-    serviceMonitor: { enabled: true, additionalLabels: { release: 'prometheus' } },
+    serviceMonitor: { ...monitor, enabled: true },
     prometheusRule: { enabled: true, runbookUrl: 'https://wiki.example.com/runbooks#' },
     grafanaDashboard: { enabled: true, annotations: { folder: 'Tunnels' } },
   },

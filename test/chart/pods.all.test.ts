@@ -12,7 +12,7 @@ import { EXTRA, MATRIX } from './matrix.ts';
 
 const container = z.object({
   name: z.string(),
-  env: z.array(z.object({ name: z.string(), value: z.string().optional() })),
+  env: z.array(z.object({ name: z.string(), value: z.string().optional() })).default([]),
 });
 const podSpec = z.object({ initContainers: z.array(container).optional(), containers: z.array(container) });
 const template = z.object({ template: z.object({ metadata: z.unknown(), spec: z.unknown() }) });
@@ -148,6 +148,71 @@ test('every Pod has its placement, the common labels, and no variables of foreig
   expect(JSON.stringify([pods['it-tunnel-operator-test'], pods['it-tunnel-operator-uninstall']])).not.toContain(
     'podAntiAffinity',
   );
+});
+
+test.each(['api', 'operator'] as const)('what users set for the Pods of the %s is in its Deployment', async (name) => {
+  const other = name === 'api' ? 'operator' : 'api';
+  const [deployed, untouched] = [name, other].map((each) => `it-other-${each}`);
+  const own = z.object({ [name]: z.looseObject({}) }).parse(MATRIX.everything);
+  const global = { imagePullSecrets: ['shared'], priorityClassName: 'shared' };
+  const deployments = named(await render({ ...DATABASE, global, nameOverride: 'other', ...own }), 'Deployment');
+  const [changed, same] = [deployed, untouched].map((each) =>
+    deployments.find(({ metadata }) => metadata.name === each),
+  );
+  const probed = { startupProbe: { exec: { command: ['/started'] } }, readinessProbe: { timeoutSeconds: 10 } };
+  const envFrom = [{ configMapRef: { name: 'settings' } }];
+  const migrate = name === 'api' ? [{ name: 'migrate', envFrom }] : [];
+  expect(changed?.spec).toMatchObject({
+    strategy: { type: 'Recreate', rollingUpdate: null },
+    revisionHistoryLimit: 0,
+    template: {
+      spec: {
+        dnsPolicy: 'None',
+        dnsConfig: { nameservers: ['10.0.0.10'] },
+        hostAliases: [{ ip: '10.0.0.1' }],
+        schedulerName: 'other',
+        priorityClassName: 'system-node-critical',
+        imagePullSecrets: [{ name: 'own' }],
+        initContainers: [{ name: 'first' }, ...migrate],
+        containers: [{ name, envFrom, ...probed }, { name: 'more' }],
+      },
+    },
+  });
+  const shown = JSON.stringify(changed?.spec);
+  expect(shown).toContain('"httpGet":{"path":"/readyz"');
+  expect(shown).not.toMatch(/livenessProbe|"httpGet":{"path":"\/healthz"/);
+  expect(same?.spec).toMatchObject({
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    template: { spec: { priorityClassName: 'shared', imagePullSecrets: [{ name: 'shared' }] } },
+  });
+});
+
+test('the security context of one program, and of the database, differs from that of all by what is set', async () => {
+  const changes = {
+    podSecurityContext: { runAsUser: 1000, fsGroup: null },
+    containerSecurityContext: { readOnlyRootFilesystem: null },
+  };
+  const bundled = { enabled: true, ...changes };
+  const objects = await render({ crds: { keep: false }, database: { bundled }, operator: changes });
+  const user = { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 65532, seccompProfile: { type: 'RuntimeDefault' } };
+  const secured = z.object({
+    spec: z.object({
+      securityContext: z.unknown(),
+      containers: z.array(z.object({ securityContext: z.unknown() })).min(1),
+    }),
+  });
+  const pods = Object.fromEntries(
+    Object.entries(podsOf(objects)).map(([name, pod]) => [name.replace('it-tunnel-operator-', ''), secured.parse(pod)]),
+  );
+  const containers = [{ securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } }];
+  for (const name of ['operator', 'test', 'uninstall'])
+    expect(pods[name]?.spec).toEqual({ securityContext: user, containers });
+  const group = { runAsGroup: 999, fsGroupChangePolicy: 'OnRootMismatch' };
+  expect(pods.database?.spec).toEqual({ securityContext: { ...user, ...group }, containers });
+  expect(pods.api?.spec).toMatchObject({
+    securityContext: { runAsUser: 65532, fsGroup: 65532 },
+    containers: [{ securityContext: { readOnlyRootFilesystem: true } }],
+  });
 });
 
 test('new Pods are spread apart from each other, not from those that an upgrade replaces', async () => {

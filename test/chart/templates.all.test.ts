@@ -12,7 +12,7 @@ import { CHART, DATABASE, helm, named, type Rendered, render } from './helm.ts';
 import { MATRIX } from './matrix.ts';
 
 /** Kinds of other projects, whose CustomResourceDefinitions the test cluster lacks. */
-const FOREIGN = ['Cluster', 'HTTPRoute', 'PrometheusRule', 'ServiceMonitor'];
+const FOREIGN = ['Cluster', 'HTTPRoute', 'PodMonitor', 'PrometheusRule', 'ServiceMonitor'];
 
 const template = z.object({
   template: z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) }),

@@ -31,7 +31,7 @@ const UPSTREAM: readonly Upstream[] = [
   {
     module: 'github.com/prometheus-operator/prometheus-operator@v0.85.0',
     sum: 'h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=',
-    files: ['servicemonitors', 'prometheusrules'].map(
+    files: ['servicemonitors', 'podmonitors', 'prometheusrules'].map(
       (each) => `example/prometheus-operator-crd/monitoring.coreos.com_${each}.yaml`,
     ),
   },
@@ -108,7 +108,7 @@ describe(
       const objects = (await Promise.all(values.map((each) => render(each, { namespace: 'default' })))).flat();
       const foreign = objects.filter((object) => OWN.has(groupOf(object)));
       const kinds = new Set(foreign.map(({ kind }) => kind));
-      expect([...kinds].sort()).toEqual(['Cluster', 'HTTPRoute', 'PrometheusRule', 'ServiceMonitor']);
+      expect([...kinds].sort()).toEqual(['Cluster', 'HTTPRoute', 'PodMonitor', 'PrometheusRule', 'ServiceMonitor']);
       for (const object of foreign) await accepts([object]);
     });
 

@@ -49,6 +49,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 
 {{- define "tunnel-operator.image" -}}
 {{- with .Values.image -}}
+{{- with .registry -}}{{ trimSuffix "/" . }}/{{- end -}}
 {{- if .digest -}}
 {{ .repository }}@{{ .digest }}
 {{- else -}}

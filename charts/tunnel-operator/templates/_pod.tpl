@@ -1,14 +1,19 @@
-{{/* Scheduling and image pull secrets of a Pod. Called with a list: the root, the component's values. */}}
+{{/*
+Scheduling, image pull secrets and DNS of a Pod. Called with a list: the root, the component's values, which win over
+those of `global`.
+*/}}
 {{- define "tunnel-operator.scheduling" -}}
-{{- $placement := pick (index . 1) "nodeSelector" "tolerations" "affinity" -}}
-{{- with (index . 0).Values.global -}}
-{{- $_ := set $placement "priorityClassName" .priorityClassName -}}
+{{- $values := index . 1 -}}
+{{- $global := (index . 0).Values.global -}}
+{{- $keys := list "nodeSelector" "tolerations" "affinity" "runtimeClassName" "schedulerName" "dnsPolicy" "dnsConfig" "hostAliases" -}}
+{{- $placement := dict -}}
+{{- range $keys -}}{{- $_ := set $placement . (get $values .) -}}{{- end -}}
+{{- $_ := set $placement "priorityClassName" ($values.priorityClassName | default $global.priorityClassName) -}}
 {{- $secrets := list -}}
-{{- range .imagePullSecrets -}}
+{{- range $values.imagePullSecrets | default $global.imagePullSecrets -}}
 {{- $secrets = append $secrets (kindIs "string" . | ternary (dict "name" .) .) -}}
 {{- end -}}
 {{- $_ := set $placement "imagePullSecrets" $secrets -}}
-{{- end -}}
 {{- range $key, $value := $placement -}}
 {{- if not $value -}}{{- $_ := unset $placement $key -}}{{- end -}}
 {{- end -}}
@@ -22,20 +27,21 @@ The Pods of hooks may run on the operator's nodes. Its pod affinity does not app
 leave a hook without a node.
 */}}
 {{- define "tunnel-operator.hookScheduling" -}}
-{{- $operator := pick .Values.operator "nodeSelector" "tolerations" -}}
+{{- $operator := omit .Values.operator "affinity" -}}
 {{- with (.Values.operator.affinity).nodeAffinity -}}
 {{- $_ := set $operator "affinity" (dict "nodeAffinity" .) -}}
 {{- end -}}
 {{- include "tunnel-operator.scheduling" (list . $operator) -}}
 {{- end -}}
 
-{{/* Fields of every Pod. Called with a list: the root, the component's values, the component. */}}
+{{/* Fields of the Pods of the API or the operator. Called with a list: the root, the component. */}}
 {{- define "tunnel-operator.podSpec" -}}
 {{- $root := index . 0 -}}
-{{- $values := index . 1 -}}
+{{- $values := index $root.Values (index . 1) -}}
+serviceAccountName: {{ include "tunnel-operator.serviceAccountName" . | quote }}
 {{ include "tunnel-operator.scheduling" (list $root $values) }}
 securityContext:
-  {{- toYaml $root.Values.podSecurityContext | nindent 2 }}
+  {{- include "tunnel-operator.podSecurity" (list $root $values) | nindent 2 }}
 terminationGracePeriodSeconds: {{ $values.terminationGracePeriodSeconds }}
 topologySpreadConstraints:
 {{- if $values.topologySpreadConstraints }}
@@ -47,9 +53,13 @@ topologySpreadConstraints:
     whenUnsatisfiable: ScheduleAnyway
     labelSelector:
       matchLabels:
-        {{- include "tunnel-operator.selectorLabels" (list $root (index $ 2)) | nindent 8 }}
+        {{- include "tunnel-operator.selectorLabels" $ | nindent 8 }}
     # Pods that an upgrade is replacing do not count.
     matchLabelKeys: [pod-template-hash]
 {{- end }}
+{{- end }}
+{{- with $values.extraVolumes }}
+volumes:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}

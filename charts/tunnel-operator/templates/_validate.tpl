@@ -9,6 +9,12 @@
 {{- fail "The API needs a database: set exactly one of database.existingSecret, database.url, database.bundled.enabled (for trying out) and database.cloudNativePG.enabled." -}}
 {{- end -}}
 {{- end -}}
+{{- if not (regexMatch "^[a-z][-a-z0-9]*$" (include "tunnel-operator.fullname" .)) -}}
+{{- fail (printf "%s cannot be the name of a Service, which starts with a letter and has no dot: give the release another name, or set fullnameOverride." (include "tunnel-operator.fullname" .)) -}}
+{{- end -}}
+{{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled -}}
+{{- fail "serviceMonitor.enabled and podMonitor.enabled would scrape everything twice: set one of them." -}}
+{{- end -}}
 {{- if and .Values.operator.enabled (not .Values.api.enabled) (not .Values.operator.apiUrl) -}}
 {{- fail "Without api.enabled, the operator needs operator.apiUrl, and operator.apiKey.existingSecret with a key for that API." -}}
 {{- end -}}

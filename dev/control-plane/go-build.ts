@@ -31,13 +31,18 @@ const RECIPES: Readonly<Record<BinaryName, Recipe>> = {
   'kube-apiserver': kubernetes('kube-apiserver'),
   'kube-controller-manager': kubernetes('kube-controller-manager'),
   kubectl: kubernetes('kubectl'),
-  helm: {
-    package: `helm.sh/helm/v4/cmd/helm@v${HELM_VERSION}`,
-    variables: { 'helm.sh/helm/v4/internal/version.version': `v${HELM_VERSION}` },
-  },
+  helm: helm(),
   promtool: promtool(),
   kstatus: { module: 'kstatus', package: '.' },
 };
+
+function helm(): Recipe {
+  const module = `helm.sh/helm/v${HELM_VERSION.split('.', 1)[0]}`;
+  return {
+    package: `${module}/cmd/helm@v${HELM_VERSION}`,
+    variables: { [`${module}/internal/version.version`]: `v${HELM_VERSION}` },
+  };
+}
 
 function promtool(): Recipe {
   const [major = '', minor = '', patch = ''] = PROMETHEUS_VERSION.split('.');

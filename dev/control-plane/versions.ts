@@ -7,5 +7,6 @@ export const PINNED_KUBERNETES = '1.36.3';
 export const KUBERNETES_VERSION = process.env.TEST_KUBERNETES || PINNED_KUBERNETES;
 export const ETCD_VERSION = '3.6.10';
 export const KSTATUS_VERSION = '0.37.2';
-export const HELM_VERSION = '4.3.1';
+/** `TEST_HELM` names another one, such as the newest Helm 3. */
+export const HELM_VERSION = process.env.TEST_HELM || '4.3.1';
 export const PROMETHEUS_VERSION = '3.16.0';

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { ensureBinaries } from '../../dev/control-plane/binaries.ts';
+import { HELM_VERSION } from '../../dev/control-plane/versions.ts';
 import type { CommandResult } from '../harness.ts';
 
 export const CHART = join(import.meta.dirname, '../../charts/tunnel-operator');
@@ -24,6 +25,9 @@ const rendered = z.looseObject({
   }),
 });
 export type Rendered = z.output<typeof rendered>;
+
+/** For tests of what only Helm 4 can do. */
+export const LACKS_SERVER_SIDE_APPLY = HELM_VERSION.startsWith('3.') ? 'Helm 3 applies in the client' : undefined;
 
 const { helm: program } = await ensureBinaries(['helm']);
 

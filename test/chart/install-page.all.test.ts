@@ -21,6 +21,9 @@ const NEEDS_MORE: Readonly<Record<string, string>> = {
   'docker build --tag registry.example.com/tunnel-operator:0.1.0 --build-arg VERSION=0.1.0 .':
     'needs docker: npm run e2e:kind builds the image',
   'docker push registry.example.com/tunnel-operator:0.1.0': 'needs docker and a registry',
+  'kubectl --namespace default wait --for=condition=Ready tunnelcredential/first':
+    'needs the operator, which runs in a Pod',
+  "kubectl --namespace default get secret first --output=go-template='{{.data.token | base64decode}}'": 'the same',
 };
 
 interface InstallPage {

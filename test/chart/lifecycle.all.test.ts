@@ -2,15 +2,17 @@
  * The life of a release on its own control plane without nodes: programs that would run in Pods run here, with the
  * tokens of the chart's service accounts.
  */
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { API_KEY, credential, eventually, manifest, policy, type RunningOperator, startStack } from '../e2e/stack.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
-import { CHART, DATABASE, helm, render } from './helm.ts';
+import { CHART, DATABASE, helm, LACKS_SERVER_SIDE_APPLY, render } from './helm.ts';
 import { releaseOn } from './release.ts';
 
 const RELEASE = 'it';
@@ -56,6 +58,13 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     expect(await tryRelease(command, args, values, namespace), command).toMatchObject({ code: 0 });
   }
 
+  /** Runs commands as a user would. @throws Error when one fails */
+  function typed(commands: string, env: NodeJS.ProcessEnv = {}) {
+    const PATH = [dirname(own.kubectlPath), process.env.PATH].join(delimiter);
+    const all = { PATH, HOME: folder, KUBECONFIG: own.kubeconfigPath, ...env };
+    return promisify(execFile)('bash', ['-ec', commands], { env: all });
+  }
+
   let generated: Record<string, string>;
   let operator: RunningOperator;
 
@@ -78,25 +87,51 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const env = { NAMESPACE, NAME: 'it-tunnel-operator-test', TUNNEL_API_URL: stack.api.url, TIMEOUT_SECONDS: '30' };
     expect(await runHook(objects, 'test.mjs', { ...env, TUNNEL_API_KEY: API_KEY })).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^the token in Secret it-tunnel-operator-test authenticates as cr_/),
+      stdout: expect.stringMatching(
+        /^applied TunnelCredential it-tunnel-operator-test in namespace system\nReady after [\d.]+ s: \S+\nthe token in Secret it-tunnel-operator-test authenticates at \S+ as cr_/,
+      ),
       stderr: '',
     });
     expect(await stack.remoteIds()).toHaveLength(2);
     const refused = await runHook(objects, 'test.mjs', { ...env, TUNNEL_API_KEY: 'not-the-key' });
     expect(refused.code).not.toBe(0);
-    expect(refused.stderr).toMatch(/the token does not authenticate as cr_\w+: .*UNAUTHENTICATED/);
+    expect(refused.stderr).toMatch(/^failed: the token does not authenticate as cr_\w+: .*UNAUTHENTICATED/);
+    const nowhere = { ...env, TUNNEL_API_URL: 'http://127.0.0.1:9', TUNNEL_API_KEY: API_KEY };
+    expect(await runHook(objects, 'test.mjs', nowhere)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^failed: fetch failed: .*\n$/),
+    });
 
     const bot = await stack.client.botUsers.create({ name: 'no admin' });
     const key = await stack.client.apiKeys.create({ owner_id: bot.id });
     expect(await runHook(objects, 'test.mjs', { ...env, TUNNEL_API_KEY: String(key.token) })).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(
-        /^cr_\w+ has its token in Secret it-tunnel-operator-test; only an admin's API key may ask/,
+        /^cr_\w+ has its token in Secret it-tunnel-operator-test; only an admin's API key may ask/m,
       ),
       stderr: '',
     });
     await stack.client.apiKeys.delete(key.id);
     await stack.client.botUsers.delete(bot.id);
+  });
+
+  test('ends its notes with a first object, which becomes Ready and whose token can be read', async () => {
+    const { stdout } = await helm(['get', 'notes', RELEASE, '-n', NAMESPACE, '--kubeconfig', own.kubeconfigPath]);
+    const [, commands = ''] = /Your first object, .*:\n\n(.*)/s.exec(stdout) ?? [];
+    const printed = await typed(commands);
+    expect(printed.stderr).toBe('');
+    expect(printed.stdout).toMatch(/tunnelcredential\.tunnel-operator\.dev\/first +True.*tnl_cr_\w+$/s);
+    await kubectl(['-n', 'default', 'delete', 'tunnelcredential', 'first']);
+  });
+
+  test('loses the old one of two admin keys by the commands of docs/operations.md', async () => {
+    const page = await readFile(join(CHART, '../../docs/operations.md'), 'utf8');
+    const [, commands = ''] = /^ *(id=\$\(curl .*?)```/ms.exec(page) ?? [];
+    const { owner } = await stack.client.whoami();
+    const old = await stack.client.apiKeys.create({ owner_id: owner.id });
+    const here = commands.replaceAll('http://127.0.0.1:8080', stack.api.url);
+    expect(await typed(here, { old: String(old.token), new: API_KEY })).toMatchObject({ stderr: '' });
+    await expect(stack.client.apiKeys.get(old.id)).rejects.toThrow('NOT_FOUND');
   });
 
   test('is upgraded together with the CustomResourceDefinitions, and keeps its secrets', async () => {
@@ -178,25 +213,41 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await ready('ipp/p');
   });
 
-  test('keeps its replicas when autoscaling is switched on as docs/operations.md says', async () => {
-    const page = await readFile(join(CHART, '../../docs/operations.md'), 'utf8');
-    const [, handover = ''] = /--field-manager=handover .*\n(\{.*\})\nEOF/.exec(page) ?? [];
-    const object = handover.replace('tunnels-tunnel-operator', SECRET).replace('tunnel-system', NAMESPACE);
-    const apply = ['apply', '--server-side', '--field-manager=handover', '--validate=false', '-f', '-'];
-    const deployment = ['-n', NAMESPACE, 'get', 'deployment', `${SECRET}-api`, '-o', 'jsonpath={.spec.replicas}'];
-    await kubectl(apply, object);
-    await release('upgrade', [CHART], { ...DATABASE, api: { autoscaling: { enabled: true } } });
-    expect(await kubectl(deployment)).toBe('2');
-
-    // As the autoscaler does.
-    await kubectl(['-n', NAMESPACE, 'scale', 'deployment', `${SECRET}-api`, '--replicas=5']);
-    expect(await tryRelease('upgrade', [CHART], DATABASE)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('conflict with "kubectl"'),
-    });
-    await release('upgrade', [CHART, '--force-conflicts'], DATABASE);
-    expect(await kubectl(deployment)).toBe('2');
+  test('has Pods that are replaced in the way that the values say, and in the old way again', async () => {
+    const shown = ['-n', NAMESPACE, 'get', 'deployments', '-o', 'jsonpath={.items[*].spec.strategy}'];
+    const after = async (strategy: object) => {
+      await release('upgrade', [CHART], { ...DATABASE, api: { strategy }, operator: { strategy } });
+      return kubectl(shown);
+    };
+    const before = await kubectl(shown);
+    const recreated = '{"type":"Recreate"}';
+    expect(await after({ type: 'Recreate' })).toBe(`${recreated} ${recreated}`);
+    expect(await after({})).toBe(before);
   });
+
+  test(
+    'keeps its replicas when autoscaling is switched on as docs/operations.md says',
+    skipFor(LACKS_SERVER_SIDE_APPLY),
+    async () => {
+      const page = await readFile(join(CHART, '../../docs/operations.md'), 'utf8');
+      const [, handover = ''] = /--field-manager=handover .*\n(\{.*\})\nEOF/.exec(page) ?? [];
+      const object = handover.replace('tunnels-tunnel-operator', SECRET).replace('tunnel-system', NAMESPACE);
+      const apply = ['apply', '--server-side', '--field-manager=handover', '--validate=false', '-f', '-'];
+      const deployment = ['-n', NAMESPACE, 'get', 'deployment', `${SECRET}-api`, '-o', 'jsonpath={.spec.replicas}'];
+      await kubectl(apply, object);
+      await release('upgrade', [CHART], { ...DATABASE, api: { autoscaling: { enabled: true } } });
+      expect(await kubectl(deployment)).toBe('2');
+
+      // As the autoscaler does.
+      await kubectl(['-n', NAMESPACE, 'scale', 'deployment', `${SECRET}-api`, '--replicas=5']);
+      expect(await tryRelease('upgrade', [CHART], DATABASE)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('conflict with "kubectl"'),
+      });
+      await release('upgrade', [CHART, '--force-conflicts'], DATABASE);
+      expect(await kubectl(deployment)).toBe('2');
+    },
+  );
 
   test('leaves definitions, objects and secrets when uninstalled, and picks them up when reinstalled', async () => {
     await release('uninstall', []);

@@ -8,7 +8,7 @@ const notes = async (values: object) =>
   (await helm(['install', 'it', CHART, '--dry-run=client'], { ...DATABASE, ...values })).stdout.split('\nNOTES:\n')[1];
 
 test('the notes mention helm test only if there is a test', async () => {
-  expect(await notes({})).toContain('helm test it');
+  expect(await notes({})).toMatch(/helm test it .*--logs$/m);
   expect(await notes({ operator: { enabled: false } })).not.toContain('helm test');
 });
 
@@ -26,12 +26,25 @@ test.each<[string, object, string[]]>([
   expect(said.map(([, where]) => where)).toEqual(expected);
 });
 
+test.each<[string, object, string | undefined]>([
+  ['in all namespaces', {}, 'default'],
+  ['in one of those that are watched', { watchNamespaces: ['a', 'b'] }, 'a'],
+  ['in a namespace with these labels', { watchNamespaceSelector: 'team=a' }, 'NAMESPACE'],
+  ['not for a shard, whose labels it would need', { operator: shard }, undefined],
+  ['not without an operator', { operator: { enabled: false } }, undefined],
+])('the notes end with a first object: %s', async (_, values, expected) => {
+  const [, first] = (await notes(values))?.split('\nYour first object') ?? [];
+  const namespaces = new Set([...(first ?? '').matchAll(/--namespace (\S+)/g)].map(([, namespace]) => namespace));
+  expect([...namespaces]).toEqual(expected === undefined ? [] : [expected]);
+});
+
 const alerts = { prometheusRule: { enabled: true } };
 
 test.each<[string, object, string[]]>([
   ['alerts', alerts, ['TunnelApiDown', 'TunnelOperatorWithoutLeader']],
   ['alerts of the API', { ...alerts, operator: { enabled: false } }, ['TunnelApiDown']],
   ['alerts, and a ServiceMonitor', { ...alerts, serviceMonitor: { enabled: true } }, []],
+  ['alerts, and a PodMonitor', { ...alerts, podMonitor: { enabled: true } }, []],
   ['neither', {}, []],
 ])('the notes name the alerts that fire until the programs are scraped: with %s', async (_, values, expected) => {
   const said = [...((await notes(values)) ?? '').matchAll(/until then, (\w+) fires/g)];

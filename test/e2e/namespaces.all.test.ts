@@ -1,11 +1,17 @@
 /** Watched namespaces that do not exist, and those that a selector chooses. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { ensureBinaries } from '../../dev/control-plane/binaries.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { LabelSelector } from '../../src/operator/kube/label-selector.ts';
-import { createNamespace, kubectl } from '../harness.ts';
+import { cluster, createNamespace, kubectl } from '../harness.ts';
 import { skipFor } from '../skip.ts';
 import { chartAccount } from './chart-account.ts';
-import { eventually, POLICIES, policy, startStack } from './stack.ts';
+import { eventually, POLICIES, policy, ROOT, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'watched', operators: 0 });
 const { namespace, kube } = stack;
@@ -27,6 +33,22 @@ const isReady = (where: string, name: string) =>
 /** Without an operator there, its finalizer would keep the namespace from being deleted. */
 const release = (where: string, name: string) =>
   kube.patch(POLICIES, name, { metadata: { finalizers: null } }, where).catch(() => undefined);
+
+/** Runs the commands below a heading as a user would. @param replaced what their names stand for */
+async function typed(page: string, heading: string, replaced: Readonly<Record<string, string>>): Promise<void> {
+  const { kubectlPath, kubeconfigPath } = await cluster();
+  const { helm } = await ensureBinaries(['helm']);
+  const text = await readFile(join(ROOT, page), 'utf8');
+  const [section = ''] = text.split(/^##+ /m).filter((each) => each.startsWith(`${heading}\n`));
+  let [, commands = ''] = /^```sh\n(.*?)^```/ms.exec(section) ?? [];
+  for (const [name, value] of Object.entries(replaced)) {
+    expect(commands).toContain(name);
+    commands = commands.replaceAll(name, value);
+  }
+  const PATH = [...[helm, kubectlPath].map((program) => dirname(program)), process.env.PATH].join(delimiter);
+  const env = { PATH, HOME: tmpdir(), KUBECONFIG: kubeconfigPath };
+  await promisify(execFile)('bash', ['-ec', commands], { env, cwd: ROOT });
+}
 
 describe('a namespace', skipFor(IN_PODS), () => {
   test('that does not exist keeps no other from being served, and is served once it exists', async () => {
@@ -52,6 +74,35 @@ describe('a namespace', skipFor(IN_PODS), () => {
     expect(await stack.metric('tunnel_operator_watched_namespace_missing')).toBe(0);
     expect(await (await fetch(`${operator.healthUrl}/readyz`)).text()).toBe('ok\n');
     await release(gone, 'there');
+    await stack.stopOperator(operator);
+  });
+
+  test('whose Role went before its objects is released by the commands of docs/operator/deletion.md', async () => {
+    const stuck = await createNamespace('stuck');
+    const file = await chartAccount(kubectl, namespace, [namespace, stuck]);
+    const settings = { kubeconfig: file, namespaces: [namespace, stuck] };
+    const first = stack.makeOperator(settings);
+    await first.start();
+    await apply(stuck, 'left');
+    await isReady(stuck, 'left');
+    await stack.stopOperator(first);
+    expect(await kubectl(['delete', 'namespace', stuck, '--wait=false'])).toMatchObject({ code: 0 });
+    await eventually(async () =>
+      expect(await kubectl(['-n', stuck, 'get', 'roles', '-o', 'name'])).toMatchObject({ stdout: '' }),
+    );
+
+    const operator = await stack.operate(settings);
+    const readyz = async () => (await fetch(`${operator.healthUrl}/readyz`)).text();
+    await eventually(async () => expect(await readyz()).toContain(`in namespace ${stuck}; grant`));
+    expect(await reasonIn(stuck, 'left')).toBe('Available');
+    await typed('docs/operator/deletion.md', "A namespace without the operator's Role", {
+      '--values values.yaml': `--set operator.apiUrl=${stack.api.url},operator.apiKey.existingSecret=key,api.enabled=false`,
+      'namespace/shop': `namespace/${stuck}`,
+      'tunnel-system-tunnels': `${namespace}-it`,
+      'helm template tunnels': 'helm template it',
+      'tunnel-system': namespace,
+    });
+    expect(await kubectl(['get', 'namespace', stuck])).toMatchObject({ code: 1 });
     await stack.stopOperator(operator);
   });
 

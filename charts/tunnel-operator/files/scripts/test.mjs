@@ -30,6 +30,14 @@ async function kube(method, path, body) {
   return answer;
 }
 
+const say = (line) => process.stdout.write(`${line}\n`);
+const secondsSince = (start) => `${((Date.now() - start) / 1000).toFixed(1)} s`;
+
+function shown(object) {
+  const of = ({ type, status, reason, message }) => `${type}=${status} (${reason}): ${message}`;
+  return object?.status?.conditions?.map(of).join('; ') ?? 'it has no conditions';
+}
+
 async function until(what, attempt) {
   for (;;) {
     const { value, state } = await attempt();
@@ -43,23 +51,25 @@ async function remove() {
   await kube('DELETE', `${credentials}/${NAME}`);
   await until('deleted', async () => {
     const left = await kube('GET', `${credentials}/${NAME}`);
-    return { value: left === undefined, state: JSON.stringify(left?.status?.conditions) };
+    return { value: left === undefined, state: shown(left) };
   });
 }
 
 async function proveToken() {
+  const start = Date.now();
   await kube('POST', credentials, {
     apiVersion: 'tunnel-operator.dev/v1alpha1',
     kind: 'TunnelCredential',
     metadata: { name: NAME, labels: JSON.parse(CREDENTIAL_LABELS) },
     spec: { description: 'helm test', acl: ['bind:*.test.example.com'] },
   });
+  say(`applied TunnelCredential ${NAME} in namespace ${NAMESPACE}`);
   const { status } = await until('Ready', async () => {
     const object = await kube('GET', `${credentials}/${NAME}`);
-    const conditions = object?.status?.conditions ?? [];
-    const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
-    return { value: ready && object, state: JSON.stringify(conditions) };
+    const ready = object?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
+    return { value: ready && object, state: shown(object) };
   });
+  say(`Ready after ${secondsSince(start)}: ${status.uri}`);
   const secret = await kube('GET', `/api/v1/namespaces/${NAMESPACE}/secrets/${NAME}`);
   const response = await fetch(`${api}/credentials/authenticate`, {
     method: 'POST',
@@ -68,21 +78,29 @@ async function proveToken() {
   });
   const answer = await response.json();
   if (response.status === 403) {
-    process.stdout.write(
-      `${status.id} has its token in Secret ${NAME}; only an admin's API key may ask whether it authenticates, and the operator's key is not one\n`,
+    say(
+      `${status.id} has its token in Secret ${NAME}; only an admin's API key may ask whether it authenticates, and the operator's key is not one`,
     );
     return;
   }
   if (!answer.allowed || answer.credential_id !== status.id)
     throw new Error(`the token does not authenticate as ${status.id}: ${JSON.stringify(answer)}`);
-  process.stdout.write(
-    `the token in Secret ${NAME} authenticates as ${status.id}, which may bind a.test.example.com\n`,
-  );
+  say(`the token in Secret ${NAME} authenticates at ${api} as ${status.id}, which may bind a.test.example.com`);
 }
 
-try {
-  await remove();
-  await proveToken();
-} finally {
-  await remove();
+async function attempt(step) {
+  try {
+    await step();
+    return true;
+  } catch (error) {
+    // What fetch throws says only that it failed.
+    process.stderr.write(`failed: ${error.message}${error.cause ? `: ${error.cause.message}` : ''}\n`);
+    process.exitCode = 1;
+    return false;
+  }
+}
+
+if (await attempt(remove)) {
+  await attempt(proveToken);
+  await attempt(remove);
 }

@@ -75,8 +75,10 @@ export async function startStack(side: Side = { root: ROOT }): Promise<Stack> {
     // The deletion of a collection answers with all of it.
     const options = { maxBuffer: 256 * 1024 ** 2 };
     const kubectl = (...args: string[]) => run(kubectlPath, ['--kubeconfig', kubeconfigPath, ...args], options);
-    await kubectl('apply', '--server-side', '-f', join(root, 'crds'));
-    await kubectl('wait', '--for=condition=Established', '-f', join(root, 'crds'));
+    // A pattern for kubectl: the folder also has a file for kustomize.
+    const crds = join(root, 'crds', 'tunnel-operator.dev_*.yaml');
+    await kubectl('apply', '--server-side', '-f', crds);
+    await kubectl('wait', '--for=condition=Established', '-f', crds);
     let started = 0;
     const startOperator: Stack['startOperator'] = async (namespace, more = {}) => {
       const port = await freePort();

@@ -5,6 +5,11 @@
  *     <!-- /name -->
  */
 
+/** A file as a section. */
+export function codeBlock(language: string, text: string): string {
+  return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+}
+
 /** Replaces the text of this section in the document. @throws Error when the section is missing */
 export function withSection(page: string, name: string, text: string): string {
   const begin = `<!-- ${name}: generated, npm run generate -->\n`;

@@ -125,9 +125,10 @@ export class Demo {
   }
 
   async installCrds(): Promise<void> {
-    const folder = join(ROOT, 'crds');
-    await this.#make(() => this.#kubectl(['apply', '--filename', folder]));
-    await this.#ask('wait', '--for=condition=Established', '--timeout=30s', '--filename', folder);
+    // A pattern for kubectl: the folder also has a file for kustomize.
+    const files = join(ROOT, 'crds', 'tunnel-operator.dev_*.yaml');
+    await this.#make(() => this.#kubectl(['apply', '--filename', files]));
+    await this.#ask('wait', '--for=condition=Established', '--timeout=30s', '--filename', files);
   }
 
   async startOperator(): Promise<void> {

@@ -13,7 +13,7 @@ import { Demo } from './demo-stack.ts';
 
 const USAGE = 'usage: npm run demo [-- [--once] [--kubeconfig FILE]] or npm run dev [-- --kubeconfig FILE]';
 const WATCHES = `The API and the operator restart when a file changes that they have loaded; their logs say so.
-After a change of a kind: npm run generate && kubectl apply -f crds/
+After a change of a kind: npm run generate && kubectl apply -k crds/
 `;
 
 async function main(): Promise<number> {

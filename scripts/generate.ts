@@ -6,7 +6,7 @@ import { roomsSection } from '../dev/architecture-page.ts';
 import { readValues, valuesSchema, valuesTable } from '../dev/chart/values.ts';
 import { PERMISSIONS } from '../dev/conformance/permissions.ts';
 import { SECTIONS } from '../dev/conformance/sections.ts';
-import { withSection } from '../dev/generated-section.ts';
+import { codeBlock, withSection } from '../dev/generated-section.ts';
 import { json } from '../dev/layout.ts';
 import { allMetrics, metricsTable } from '../dev/metrics-page.ts';
 import { kindPage, kindPageFile, screensOf } from '../dev/screens/kind-page.ts';
@@ -23,6 +23,7 @@ import { conformancePages } from './conformance-pages.ts';
 import { crdTemplate } from './crd-template.ts';
 import { familiesTable } from './families-table.ts';
 import { kindsTable } from './kinds-table.ts';
+import { kustomization } from './kustomization.ts';
 import { licencesTable } from './licences-table.ts';
 import { defaultsTable, hiddenTable, normalisedTable, renamedTable } from './normalisation-page.ts';
 import { permissionsPage } from './permissions-page.ts';
@@ -69,6 +70,9 @@ const wanted = new Map<string, string>([
     tracing: settingsTable(tracingSettings),
   }),
   await page('docs/licences.md', { licences: licencesTable(JSON.parse(await read('package-lock.json'))) }),
+  ['crds/kustomization.yaml', kustomization(allKinds)],
+  [`${CHART}/files/kinds.txt`, allKinds.map(({ kind }) => `${kind}\n`).join('')],
+  await page('docs/operator/gitops.md', { health: codeBlock('lua', await read(`${CHART}/files/argocd-health.lua`)) }),
   [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds)],
   [`${CHART}/files/lease-role.yaml`, leaseRole()],
   [`${CHART}/files/edit-role.yaml`, editRole(allKinds)],

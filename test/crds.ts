@@ -2,7 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { kubectlOn } from './kubectl.ts';
 
-const CRDS = fileURLToPath(new URL('../crds', import.meta.url));
+/** A pattern for kubectl: the folder also has a file for kustomize. */
+const CRDS = fileURLToPath(new URL('../crds/tunnel-operator.dev_*.yaml', import.meta.url));
 
 /** For a test's own cluster; harness.ts does it in the shared one. @throws Error with what kubectl said */
 export async function installCrdsIn(cluster: Parameters<typeof kubectlOn>[0]): Promise<void> {

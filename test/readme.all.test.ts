@@ -161,7 +161,7 @@ test('the commands for running it for real work', { timeout: 180_000 }, async ({
   expect(shell.filter((command) => !isDevelopment(command))).toEqual([
     'npm start -- migrate',
     'npm start -- api',
-    'kubectl apply -f crds/',
+    'kubectl apply -k crds/',
     'npm start -- operator',
   ]);
   const [migrate = '', api = '', crds = '', operator = ''] = shell;

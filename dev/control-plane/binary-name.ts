@@ -6,4 +6,5 @@ export type BinaryName =
   | 'kubectl'
   | 'helm'
   | 'promtool'
-  | 'kstatus';
+  | 'kstatus'
+  | 'lua';

@@ -15,7 +15,7 @@ const KUBERNETES_VARIABLES = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: M
 interface Recipe {
   readonly package: string;
   /** The folder next to this file whose go.mod to build with. Without it, the package is installed by version. */
-  readonly module?: 'kubernetes' | 'etcd' | 'kstatus';
+  readonly module?: 'kubernetes' | 'etcd' | 'kstatus' | 'lua';
   /** Linker variables, which set what `--version` prints. */
   readonly variables?: Readonly<Record<string, string>>;
   /** Build tags. */
@@ -34,6 +34,7 @@ const RECIPES: Readonly<Record<BinaryName, Recipe>> = {
   helm: helm(),
   promtool: promtool(),
   kstatus: { module: 'kstatus', package: '.' },
+  lua: { module: 'lua', package: '.' },
 };
 
 function helm(): Recipe {

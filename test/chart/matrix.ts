@@ -70,6 +70,7 @@ export const MATRIX: Record<string, object> = {
   'only the API': { ...DATABASE, operator: { enabled: false } },
   'CRDs that are deleted with the release': { ...DATABASE, crds: { keep: false } },
   'no CRDs': { ...DATABASE, crds: { enabled: false } },
+  'health checks for Argo CD': { ...DATABASE, argoCD: { healthChecks: true } },
   PodMonitors: { ...DATABASE, podMonitor: { ...monitor, enabled: true } },
   'objects of the user': {
     ...DATABASE,

@@ -1,10 +1,14 @@
-/** What tools that wait with kstatus, such as Flux and `helm --wait`, make of every kind in every state: its library says. */
+/**
+ * What tools that wait with kstatus, such as Flux and `helm --wait`, make of every kind in every state: its library says. Argo CD,
+ * with the health check of the chart, shows the same.
+ */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { ensureBinaries } from '../../dev/control-plane/binaries.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
 import { type StoryRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
+import { argoHealth } from '../chart/argocd.ts';
 import { API_KEY, eventually, type Manifest, manifest, startStack } from './stack.ts';
 
 const { kstatus } = await ensureBinaries(['kstatus']);
@@ -12,12 +16,23 @@ const stack = await startStack({ prefix: 'kstatus', operators: 0 });
 const post = postTo(stack.api.url, API_KEY);
 const paused = { [ANNOTATION.paused]: 'true' };
 
+/** What Argo CD shows; an object that is in progress only because it is paused is Suspended. */
+const ARGO: Readonly<Record<string, RegExp>> = {
+  InProgress: /^(Progressing|Suspended)$/,
+  Current: /^Healthy$/,
+  Failed: /^Degraded$/,
+  Terminating: /^Progressing$/,
+};
+
 /** The status of the object of each row, by kind. */
 async function computed(name: string, rows: readonly StoryRow[] = storyRows): Promise<Record<string, string>> {
   const objects = await Promise.all(rows.map(({ type }) => stack.find(type, name)));
   const { status, stdout, stderr } = spawnSync(kstatus, { input: JSON.stringify(objects), encoding: 'utf8' });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   const lines = stdout.trimEnd().split('\n');
+  const shown = argoHealth(objects);
+  for (const [at, line] of lines.entries())
+    expect(shown[at]?.status, line).toMatch(ARGO[line.split(' ')[0] ?? ''] ?? /^$/);
   return Object.fromEntries(rows.map((row, at) => [row.name, lines[at]?.split(' ')[0] ?? '']));
 }
 

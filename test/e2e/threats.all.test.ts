@@ -31,7 +31,7 @@ describe('a Secret of another namespace', async () => {
     for (const [name, member] of Object.entries(node)) visit(member, `${where}.${name}`);
   };
   const crd = z.object({ spec: z.object({ versions: z.array(z.object({ schema: z.unknown() })) }) });
-  for (const file of await readdir(`${ROOT}crds`)) {
+  for (const file of (await readdir(`${ROOT}crds`)).filter((name) => name.startsWith('tunnel-operator'))) {
     for (const version of crd.parse(parse(await readFile(`${ROOT}crds/${file}`, 'utf8'))).spec.versions) {
       const all = z.object({ openAPIV3Schema: schema }).parse(version.schema).openAPIV3Schema.properties;
       visit(all.spec, file);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { ETCD_VERSION, KSTATUS_VERSION, PINNED_KUBERNETES } from '../../../dev/control-plane/versions.ts';
+import { ETCD_VERSION, KSTATUS_VERSION, LUA_VERSION, PINNED_KUBERNETES } from '../../../dev/control-plane/versions.ts';
 
 const goMod = (module: string) =>
   readFile(join(import.meta.dirname, '../../../dev/control-plane', module, 'go.mod'), 'utf8');
@@ -10,6 +10,7 @@ it('the Go modules require the versions in versions.ts', async () => {
   expect(await goMod('kubernetes')).toContain(`\tk8s.io/kubernetes v${PINNED_KUBERNETES} `);
   expect(await goMod('etcd')).toContain(`\tgo.etcd.io/etcd/server/v3 v${ETCD_VERSION} `);
   expect(await goMod('kstatus')).toContain(`\tsigs.k8s.io/cli-utils v${KSTATUS_VERSION}\n`);
+  expect(await goMod('lua')).toContain(`\tgithub.com/yuin/gopher-lua v${LUA_VERSION}\n`);
 });
 
 it('every staging module of Kubernetes is replaced by the matching release', async () => {

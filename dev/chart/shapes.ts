@@ -29,7 +29,7 @@ const TOLERATION = closed({
 const SHAPES: ReadonlyArray<readonly [RegExp, JsonSchema]> = [
   [/annotations$/i, { additionalProperties: text }],
   [/labels$|^nodeSelector$/i, { additionalProperties: LABEL }],
-  [/^(name|namespace|existingSecret|storageClass|.*ClassName|schedulerName)$/, NAME],
+  [/^(name|namespace|existingSecret|storageClass|schedulerName)$|className$/i, NAME],
   [/^existingSecretKey$/, { minLength: 1, maxLength: 253, pattern: '^[-._a-zA-Z0-9]+$' }],
   [/^extraEnv$/, { items: closed({ name: { ...text, minLength: 1 }, value: text, valueFrom: open({}) }, ['name']) }],
   [/^extraVolumes$/, { items: open({ name: text }, ['name']) }],

@@ -49,7 +49,7 @@ test('numbers are not negative', async () => {
 });
 
 test('names are names in Kubernetes', async () => {
-  const names = all.filter(named(/Override$|^(name|namespace|existingSecret|schedulerName)$|ClassName$/));
+  const names = all.filter(named(/Override$|^(name|namespace|existingSecret|storageClass|schedulerName)$|className$/i));
   const why = expect.stringMatching(/^'My_Name' does not match pattern/);
   expect(await refused(names, 'My_Name')).toMatchObject(keyed(names, '', why));
 });
@@ -74,7 +74,7 @@ test.each(['1st', 'a.b'])('the release %s would need Services of names that Kube
   expect(await template('--set', 'fullnameOverride=tunnels')).toMatchObject({ code: 0, stderr: '' });
 });
 
-test.each([
+test.each<[string, string[], number]>([
   ['alwaysRender', [], 2],
   ['skipIfMissing', [], 0],
   ['skipIfMissing', ['--api-versions', 'monitoring.coreos.com/v1/PodMonitor'], 2],

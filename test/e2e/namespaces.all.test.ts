@@ -77,7 +77,9 @@ describe('a namespace', skipFor(IN_PODS), () => {
     await stack.stopOperator(operator);
   });
 
-  test('whose Role went before its objects is released by the commands of docs/operator/deletion.md', async () => {
+  test('whose Role went before its objects is released by the commands of docs/operator/deletion.md', {
+    timeout: 180_000,
+  }, async () => {
     const stuck = await createNamespace('stuck');
     const file = await chartAccount(kubectl, namespace, [namespace, stuck]);
     const settings = { kubeconfig: file, namespaces: [namespace, stuck] };

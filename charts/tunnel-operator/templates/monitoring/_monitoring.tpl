@@ -15,6 +15,11 @@ true
 {{- eq . "api" | ternary "tunnel-operator-api" "tunnel-operator" -}}
 {{- end -}}
 
+{{/* A Service's name is limited to 63 characters. Called with a list: the root, the component. */}}
+{{- define "tunnel-operator.metricsService" -}}
+{{- include "tunnel-operator.fullname" (index . 0) | trunc 46 | trimSuffix "-" }}-{{ index . 1 }}-metrics
+{{- end -}}
+
 {{/* The metadata of a ServiceMonitor or PodMonitor. Called with a list: the root, the component, the monitor's values. */}}
 {{- define "tunnel-operator.monitorMetadata" -}}
 {{- $root := index . 0 -}}

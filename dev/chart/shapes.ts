@@ -17,6 +17,27 @@ const NAME = { ...text, maxLength: 253, pattern: '^([a-z0-9]([-a-z0-9.]*[a-z0-9]
 const PORT = { type: 'integer', minimum: 1, maximum: 65_535 };
 const QUANTITIES = { type: 'object', additionalProperties: { type: ['string', 'number'] } };
 
+const HOST = {
+  ...text,
+  maxLength: 253,
+  pattern: '^([*][.])?[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+};
+
+const SELECTOR = closed({
+  matchLabels: { type: 'object', additionalProperties: LABEL },
+  matchExpressions: { type: 'array', items: closed({ key: text, operator: text, values: texts }) },
+});
+const PEER = closed({
+  podSelector: SELECTOR,
+  namespaceSelector: SELECTOR,
+  ipBlock: closed({ cidr: text, except: texts }),
+});
+const SPREAD = open({ topologyKey: text, maxSkew: { type: 'integer' }, labelSelector: SELECTOR }, ['topologyKey']);
+const DNS = closed({
+  nameservers: texts,
+  searches: texts,
+  options: { type: 'array', items: closed({ name: text, value: text }, ['name']) },
+});
 const TOLERATION = closed({
   key: text,
   operator: text,
@@ -41,6 +62,11 @@ const SHAPES: ReadonlyArray<readonly [RegExp, JsonSchema]> = [
   [/^imagePullSecrets$/, { items: { type: ['object', 'string'], required: ['name'], properties: { name: text } } }],
   [/^resources$/, closed({ requests: QUANTITIES, limits: QUANTITIES, claims: { type: 'array' } })],
   [/^port$/, PORT],
+  [/^host(name)?s$/, { items: HOST }],
+  [/^tls$/, { items: closed({ secretName: text, hosts: { type: 'array', items: HOST } }) }],
+  [/(From|To)$/, { items: PEER }],
+  [/^topologySpreadConstraints$/, { items: SPREAD }],
+  [/^dnsConfig$/, DNS],
   [/Ports$/, { items: PORT }],
   [/^(interval|scrapeTimeout)$/, { pattern: '^([0-9]+(ms|[smhdwy]))+$' }],
   [/^size$/, { pattern: '^[0-9]+([.][0-9]+)?([KMGTPE]i?|k|m)?$' }],

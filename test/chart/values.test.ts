@@ -57,6 +57,18 @@ test('names are names in Kubernetes', async () => {
 test.each<[string, object, string]>([
   ['a variable', { api: { extraEnv: [{ name: 'RATE_LIMIT', value: 1000 }] } }, "'/api/extraEnv/0/value': got number"],
   ['a toleration', { operator: { tolerations: [{ value: true }] } }, "'/operator/tolerations/0/value': got boolean"],
+  ['a DNS option', { api: { dnsConfig: { options: [{ name: 'ndots', value: 2 }] } } }, "options/0/value': got number"],
+  ['a host', { api: { ingress: { hosts: ['my_host'] } } }, "'/api/ingress/hosts/0': 'my_host' does not match"],
+  [
+    'a peer',
+    { networkPolicy: { apiFrom: [{ podSelector: { matchLabels: { trusted: true } } }] } },
+    "'/networkPolicy/apiFrom/0/podSelector/matchLabels/trusted': got boolean",
+  ],
+  [
+    'a parameter of PostgreSQL',
+    { database: { cloudNativePG: { spec: { postgresql: { parameters: { work_mem: 65536 } } } } } },
+    "'/database/cloudNativePG/spec/postgresql/parameters/work_mem': got number",
+  ],
   ['a label', { commonLabels: { team: 'a b' } }, "'/commonLabels/team': 'a b' does not match"],
   ['a namespace', { watchNamespaces: ['A_B'] }, "'/watchNamespaces/0': 'A_B' does not match"],
   ['a share', { api: { podDisruptionBudget: { maxUnavailable: 'one' } } }, "maxUnavailable': 'one' does not match"],

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readValues, type Value } from '../../dev/chart/values.ts';
-import { CHART, DATABASE, helm } from './helm.ts';
+import { CHART, DATABASE, helm, render } from './helm.ts';
 
 const leaves = (value: Value): readonly Value[] => value.children?.flatMap(leaves) ?? [value];
 const all = readValues(await readFile(join(CHART, 'values.yaml'), 'utf8')).flatMap(leaves);
@@ -34,6 +34,17 @@ async function refused(values: readonly Value[], wrong: unknown): Promise<Record
 
 const keyed = (values: readonly Value[], under: string, why: unknown) =>
   Object.fromEntries(values.map(({ path }) => [[...path, ...(under ? [under] : [])].join('/'), why]));
+
+test('a name with nothing behind it stands for its default', async () => {
+  const rendered = (more: object) =>
+    render({ ...more, database: { existingSecret: 'd' }, secrets: { existingSecret: 's' } });
+  const empty = all.filter(({ default: value }) => /^(\{\}|\[\])$/.test(JSON.stringify(value)));
+  const nothing = setting(
+    empty.filter(({ path }) => path[0] !== 'database'),
+    null,
+  );
+  expect(await rendered(nothing)).toEqual(await rendered({}));
+});
 
 test.each([
   [true, 'got boolean, want string'],

@@ -72,7 +72,11 @@ describe('a namespace', skipFor(IN_PODS), () => {
     await apply(gone, 'there');
     await eventually(async () => expect(await reasonIn(gone, 'there')).toBe('Available'), 60_000);
     expect(await stack.metric('tunnel_operator_watched_namespace_missing')).toBe(0);
-    expect(await (await fetch(`${operator.healthUrl}/readyz`)).text()).toBe('ok\n');
+    // Each kind lists the namespace in its own time.
+    await eventually(
+      async () => expect(await (await fetch(`${operator.healthUrl}/readyz`)).text()).toBe('ok\n'),
+      60_000,
+    );
     await release(gone, 'there');
     await stack.stopOperator(operator);
   });
@@ -93,7 +97,9 @@ describe('a namespace', skipFor(IN_PODS), () => {
       expect(await kubectl(['-n', stuck, 'get', 'roles', '-o', 'name'])).toMatchObject({ stdout: '' }),
     );
 
-    const operator = await stack.operate(settings);
+    const operator = stack.makeOperator(settings);
+    // Completes once it may list every kind.
+    const started = operator.start();
     const readyz = async () => (await fetch(`${operator.healthUrl}/readyz`)).text();
     await eventually(async () => expect(await readyz()).toContain(`in namespace ${stuck}; grant`));
     expect(await reasonIn(stuck, 'left')).toBe('Available');
@@ -105,6 +111,7 @@ describe('a namespace', skipFor(IN_PODS), () => {
       'tunnel-system': namespace,
     });
     expect(await kubectl(['get', 'namespace', stuck])).toMatchObject({ code: 1 });
+    await started;
     await stack.stopOperator(operator);
   });
 

@@ -48,12 +48,9 @@ the parameters that the server has kept.
 */}}
 {{- define "tunnel-operator.rollout" -}}
 revisionHistoryLimit: {{ .revisionHistoryLimit }}
+{{- with .strategy }}
 strategy:
-  type: {{ .strategy.type }}
-  {{- if eq .strategy.type "Recreate" }}
-  rollingUpdate: null
-  {{- else }}
-  rollingUpdate:
-    {{- toYaml .strategy.rollingUpdate | nindent 4 }}
-  {{- end }}
+  type: {{ .type }}
+  rollingUpdate: {{ eq .type "Recreate" | ternary nil .rollingUpdate | toJson }}
+{{- end }}
 {{- end -}}

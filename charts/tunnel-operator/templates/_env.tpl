@@ -3,7 +3,7 @@ The environment of a container: the chart's own variables, overridden by extraEn
 server-side apply rejects duplicates. Called with a list: the chart's own as YAML, extraEnv.
 */}}
 {{- define "tunnel-operator.env" -}}
-{{- $extra := index . 1 -}}
+{{- $extra := index . 1 | default list -}}
 {{- $overridden := list -}}
 {{- range $extra }}{{- $overridden = append $overridden .name -}}{{- end -}}
 {{- $env := list -}}

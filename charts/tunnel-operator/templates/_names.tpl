@@ -30,15 +30,16 @@ repeats, the chart's own label wins, then the object's, then commonLabels.
 {{- $_ := set $labels "app.kubernetes.io/version" $root.Chart.AppVersion -}}
 {{- $_ := set $labels "app.kubernetes.io/managed-by" $root.Release.Service -}}
 {{- $_ := set $labels "app.kubernetes.io/part-of" (include "tunnel-operator.name" $root) -}}
-{{- range slice . 2 -}}{{- $_ := merge $labels . -}}{{- end -}}
-{{- toYaml (merge $labels $root.Values.commonLabels) -}}
+{{- range compact (slice . 2) -}}{{- $_ := merge $labels . -}}{{- end -}}
+{{- toYaml (merge $labels ($root.Values.commonLabels | default dict)) -}}
 {{- end -}}
 
 {{/* The labels of an API or operator Pod. Called with a list: the root, the component. */}}
 {{- define "tunnel-operator.podLabels" -}}
 {{- $root := index . 0 -}}
 {{- $own := include "tunnel-operator.selectorLabels" . | fromYaml -}}
-{{- toYaml (merge $own (index $root.Values (index . 1)).podLabels $root.Values.commonLabels) -}}
+{{- $given := (index $root.Values (index . 1)).podLabels | default dict -}}
+{{- toYaml (merge $own $given ($root.Values.commonLabels | default dict)) -}}
 {{- end -}}
 
 {{- define "tunnel-operator.selectorLabels" -}}

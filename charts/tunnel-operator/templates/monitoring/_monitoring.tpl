@@ -47,7 +47,7 @@ port: metrics
 path: /metrics
 interval: {{ $monitor.interval }}
 scrapeTimeout: {{ $monitor.scrapeTimeout }}
-{{- with concat (index . 1) $monitor.relabelings }}
+{{- with concat (index . 1) ($monitor.relabelings | default list) }}
 relabelings:
   {{- toYaml . | nindent 2 }}
 {{- end }}

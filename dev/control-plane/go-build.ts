@@ -41,7 +41,12 @@ function helm(): Recipe {
   const module = `helm.sh/helm/v${HELM_VERSION.split('.', 1)[0]}`;
   return {
     package: `${module}/cmd/helm@v${HELM_VERSION}`,
-    variables: { [`${module}/internal/version.version`]: `v${HELM_VERSION}` },
+    variables: {
+      [`${module}/internal/version.version`]: `v${HELM_VERSION}`,
+      // What `helm template` renders for. Helm 4 finds it out by itself.
+      [`${module}/pkg/chartutil.k8sVersionMajor`]: String(MAJOR),
+      [`${module}/pkg/chartutil.k8sVersionMinor`]: String(MINOR),
+    },
   };
 }
 

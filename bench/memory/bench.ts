@@ -63,7 +63,7 @@ async function take(api: Server, load: Server, atMs: number): Promise<Sample> {
   const { requests, unexpected } = await load.ask('counts', counted);
   if (unexpected !== '') throw new Error(`unexpected response: ${unexpected}`);
   const samples = await scrape(api.url);
-  const connections = total(samples, 'db_pool_connections', { state: ['used', 'idle'] });
+  const connections = total(samples, 'tunnel_api_db_pool_connections', { state: ['used', 'idle'] });
   return { ...(await api.ask('memory', memory)), atMs, requests, connections };
 }
 

@@ -53,7 +53,8 @@ test('deletes old events at start and every ten minutes, until it is stopped', a
 });
 
 test('logs and counts the deleted events, and logs nothing when there are none', async () => {
-  const counted = async () => Number(/^events_pruned_total (\d+)$/m.exec((await anonymous.get('/metrics')).text)?.[1]);
+  const counted = async () =>
+    Number(/^tunnel_api_events_pruned_total (\d+)$/m.exec((await anonymous.get('/metrics')).text)?.[1]);
   const logged = () => logs.filter((line) => line.includes('deleted events')).map((line) => JSON.parse(line).deleted);
   await start()();
   const [before, first] = [await counted(), logged().length];

@@ -64,7 +64,9 @@ async function expectBesideUpload(api: StartedApi, expected: number[]): Promise<
   const { socket } = await open(api);
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json', 'content-length': '3000' };
   socket.write(request('/ip_policies', { method: 'POST', headers, body: '{'.padEnd(2000) }));
-  await soon('the upload', async () => /^http_in_flight_bytes [1-9]/m.test((await api.ask(NO_KEY, '/metrics')).text));
+  await soon('the upload', async () =>
+    /^tunnel_api_http_in_flight_bytes [1-9]/m.test((await api.ask(NO_KEY, '/metrics')).text),
+  );
   expect(await statuses(api, [KEY, SECOND_KEY, OTHERS_KEY])).toEqual(expected);
   socket.destroy();
 }

@@ -68,6 +68,10 @@ function promtool(args: readonly string[], input = ''): Promise<CommandResult> {
 }
 
 describe('every metric', () => {
+  test.each(metrics.api)('of the API begins with its prefix: $name', ({ name }) => {
+    expect(name).toMatch(/^tunnel_api_/);
+  });
+
   test.each(ours)('$name has a sentence as its help, and its unit in its name', ({ name, help, type }) => {
     expect(help).toMatch(/^[A-Z0-9].*\.$/);
     expect(name.endsWith('_total')).toBe(type === 'counter');

@@ -25,7 +25,7 @@ export const METRICS_AGE_MS = 1_000;
 let ofProcess: Registry | undefined;
 
 const eventsPruned = new Counter({
-  name: 'events_pruned_total',
+  name: 'tunnel_api_events_pruned_total',
   help: 'Events that were deleted after their retention.',
   registers: [],
 });
@@ -52,14 +52,14 @@ export interface Sources {
 export function createMetrics({ db, bytes, connections }: Sources) {
   const register = new Registry();
   const duration = new Histogram({
-    name: 'http_request_duration_seconds',
+    name: 'tunnel_api_http_request_duration_seconds',
     help: 'Duration of HTTP requests, by documented path.',
     labelNames: ['method', 'route', 'status_code'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [register],
   });
   new Gauge({
-    name: 'db_pool_connections',
+    name: 'tunnel_api_db_pool_connections',
     help: 'Connections to the database, by state; "waiting" counts requests for one.',
     labelNames: ['state'] as const,
     registers: [register],
@@ -71,7 +71,7 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     },
   });
   new Gauge({
-    name: 'http_in_flight_bytes',
+    name: 'tunnel_api_http_in_flight_bytes',
     help: 'Bytes of request bodies being received or handled and of responses not yet sent.',
     registers: [register],
     collect() {
@@ -79,7 +79,7 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     },
   });
   new Gauge({
-    name: 'http_connections',
+    name: 'tunnel_api_http_connections',
     help: 'Open connections of clients.',
     registers: [register],
     collect() {
@@ -87,7 +87,7 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     },
   });
   new Counter({
-    name: 'http_connections_refused_total',
+    name: 'tunnel_api_http_connections_refused_total',
     help: 'Connections of clients that were refused because there were too many.',
     registers: [register],
     collect() {
@@ -96,13 +96,13 @@ export function createMetrics({ db, bytes, connections }: Sources) {
     },
   });
   const aborted = new Counter({
-    name: 'http_requests_aborted_total',
+    name: 'tunnel_api_http_requests_aborted_total',
     help: 'Requests whose client went away before it had its response.',
     labelNames: ['method', 'route'] as const,
     registers: [register],
   });
   const refused = new Counter({
-    name: 'http_requests_refused_total',
+    name: 'tunnel_api_http_requests_refused_total',
     help: 'Requests that were refused because the process was overloaded.',
     registers: [register],
   });

@@ -53,7 +53,7 @@ const stalled = (who: Caller, size = 2 * MIB) =>
 async function inFlight(): Promise<number> {
   const { text } = await api.anonymous.get('/metrics');
   // The response with the metrics does not count yet when this is measured.
-  return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
+  return Number(/^tunnel_api_http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
 const untilInFlight = (bytes: number) =>

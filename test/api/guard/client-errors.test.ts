@@ -64,7 +64,7 @@ describe('malformed or unusual HTTP', () => {
     expect(status).toBe(expected);
     expect(errorBody.parse(body).error_code).toBe(expected === 503 ? 'UNAVAILABLE' : 'INVALID_REQUEST');
     expect(head).toContain('connection: close');
-    await vi.waitFor(async () => expect(await metric('http_in_flight_bytes ')).toBe(0));
+    await vi.waitFor(async () => expect(await metric('tunnel_api_http_in_flight_bytes ')).toBe(0));
   });
 
   test.each([

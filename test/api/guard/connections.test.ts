@@ -35,13 +35,13 @@ describe('connections', { skip: process.platform !== 'linux' }, () => {
     const api = await start({ most: 2 }, ['127.0.0.0/8']);
     const peers = [await openUsed(api), await openUsed(api)];
     for (let n = 0; n < 3; n++) await expectRefused(api);
-    expect([await metric(api, 'http_connections'), await metric(api, 'http_connections_refused_total')]).toEqual([
-      '2',
-      '3',
-    ]);
+    expect([
+      await metric(api, 'tunnel_api_http_connections'),
+      await metric(api, 'tunnel_api_http_connections_refused_total'),
+    ]).toEqual(['2', '3']);
     expect(api.logs.filter((line) => line.includes('refusing connections'))).toHaveLength(1);
     peers[0]?.socket.destroy();
-    await waitFor('the end of the connection', async () => (await metric(api, 'http_connections')) === '1');
+    await waitFor('the end of the connection', async () => (await metric(api, 'tunnel_api_http_connections')) === '1');
     await openUsed(api);
   });
 
@@ -55,7 +55,10 @@ describe('connections', { skip: process.platform !== 'linux' }, () => {
     await expectRefused(api, '127.0.0.2');
     await openUsed(api, '127.0.0.3');
     own[0]?.socket.destroy();
-    await waitFor('the end of the connection', async () => (await metric(api, 'http_connections')) === String(most));
+    await waitFor(
+      'the end of the connection',
+      async () => (await metric(api, 'tunnel_api_http_connections')) === String(most),
+    );
     await openUsed(api, '127.0.0.2');
   });
 
@@ -112,6 +115,6 @@ describe('requests on one connection', () => {
     peer.socket.write('CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n');
     await peer.untilEnded();
     await held.rollback();
-    await waitFor('no bytes in flight', async () => (await metric(api, 'http_in_flight_bytes')) === '0');
+    await waitFor('no bytes in flight', async () => (await metric(api, 'tunnel_api_http_in_flight_bytes')) === '0');
   });
 });

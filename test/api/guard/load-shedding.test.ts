@@ -26,7 +26,7 @@ test('a request that gets no database connection is refused for load, not as a f
   expect(logs.filter((line) => line.includes('"level":50'))).toEqual([]);
   expectOneWarning(logs, 'in use');
   expect(logs.filter((line) => line.includes('"status":503'))).toHaveLength(5);
-  expect((await anonymous.get('/metrics')).text).toMatch(/^http_requests_refused_total 5$/m);
+  expect((await anonymous.get('/metrics')).text).toMatch(/^tunnel_api_http_requests_refused_total 5$/m);
   expect((await ask()).status).toBe(200);
 });
 

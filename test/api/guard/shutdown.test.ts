@@ -154,7 +154,7 @@ describe('a stop', () => {
     slow.socket.pause().write(request(list).repeat(8));
     await waitFor('responses to be held', async () => {
       const { text } = await api.ask('', '/metrics');
-      return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]) > 4 * 1024 ** 2;
+      return Number(/^tunnel_api_http_in_flight_bytes (\d+)$/m.exec(text)?.[1]) > 4 * 1024 ** 2;
     });
     const stopped = api.stop();
     await untilRefused(api);

@@ -84,7 +84,7 @@ test('a client that does not read its responses is disconnected, and no bytes st
   socket.write([...get, 'x-request-id: unread', '', ''].join('\r\n').repeat(8));
   await waitFor('the end of the requests', async () => {
     const isLogged = api.logs.some((line) => line.includes('"unread"') && line.includes('"aborted":true'));
-    return isLogged && /^http_in_flight_bytes 0$/m.test((await api.anonymous.get('/metrics')).text);
+    return isLogged && /^tunnel_api_http_in_flight_bytes 0$/m.test((await api.anonymous.get('/metrics')).text);
   });
 });
 

@@ -17,7 +17,7 @@ const logged = (id: string, { logs } = api) =>
 /** The counter of aborted requests of a route; 0 before the first. */
 async function aborted(method: string, route: string): Promise<number> {
   const { text } = await api.anonymous.get('/metrics');
-  const start = `http_requests_aborted_total{method="${method}",route="${route}"} `;
+  const start = `tunnel_api_http_requests_aborted_total{method="${method}",route="${route}"} `;
   return Number(
     text
       .split('\n')
@@ -29,7 +29,7 @@ async function aborted(method: string, route: string): Promise<number> {
 /** The bytes of bodies that have arrived so far, and of responses in the making. */
 async function inFlight(): Promise<number> {
   const { text } = await api.anonymous.get('/metrics');
-  return Number(/^http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
+  return Number(/^tunnel_api_http_in_flight_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
 function open(to = address): Promise<Socket> {

@@ -39,13 +39,13 @@ function start() {
 }
 
 test.each([
-  ['db_pool_connections{state="used"}', '4'],
-  ['db_pool_connections{state="idle"}', '3'],
-  ['db_pool_connections{state="waiting"}', '2'],
-  ['http_in_flight_bytes', '11'],
-  ['http_connections', '5'],
-  ['http_connections_refused_total', '4'],
-  ['http_requests_refused_total', '0'],
+  ['tunnel_api_db_pool_connections{state="used"}', '4'],
+  ['tunnel_api_db_pool_connections{state="idle"}', '3'],
+  ['tunnel_api_db_pool_connections{state="waiting"}', '2'],
+  ['tunnel_api_http_in_flight_bytes', '11'],
+  ['tunnel_api_http_connections', '5'],
+  ['tunnel_api_http_connections_refused_total', '4'],
+  ['tunnel_api_http_requests_refused_total', '0'],
 ])('%s is %s on every read', async (name, expected) => {
   const { value } = start();
   expect([await value(name), await value(name)]).toEqual([expected, expected]);
@@ -55,12 +55,12 @@ test('counts refused and aborted requests and pruned events', async () => {
   const { metrics, value } = start();
   metrics.refused();
   metrics.aborted({ method: 'GET', documentedPath: '/{a}' });
-  expect(await value('http_requests_refused_total')).toBe('1');
-  expect(await value('http_requests_aborted_total{method="GET",route="/{a}"}')).toBe('1');
-  const before = Number(await value('events_pruned_total'));
+  expect(await value('tunnel_api_http_requests_refused_total')).toBe('1');
+  expect(await value('tunnel_api_http_requests_aborted_total{method="GET",route="/{a}"}')).toBe('1');
+  const before = Number(await value('tunnel_api_events_pruned_total'));
   expect(before).toBeGreaterThanOrEqual(0);
   countPrunedEvents(3);
-  expect(Number(await value('events_pruned_total'))).toBe(before + 3);
+  expect(Number(await value('tunnel_api_events_pruned_total'))).toBe(before + 3);
 });
 
 test('counts a request by method, documented path and status, with its duration in seconds', async () => {
@@ -72,9 +72,11 @@ test('counts a request by method, documented path and status, with its duration 
   await app.inject('/a');
   await app.inject('/a');
   const SERIES = '{method="GET",route="/{a}",status_code="202"}';
-  expect(await value(`http_request_duration_seconds_count${SERIES}`)).toBe('2');
-  expect(await value(`http_request_duration_seconds_bucket{le="0.001",${SERIES.slice(1)}`)).toMatch(/^[0-2]$/);
-  const milliseconds = Number(await value(`http_request_duration_seconds_sum${SERIES}`)) * 1000;
+  expect(await value(`tunnel_api_http_request_duration_seconds_count${SERIES}`)).toBe('2');
+  expect(await value(`tunnel_api_http_request_duration_seconds_bucket{le="0.001",${SERIES.slice(1)}`)).toMatch(
+    /^[0-2]$/,
+  );
+  const milliseconds = Number(await value(`tunnel_api_http_request_duration_seconds_sum${SERIES}`)) * 1000;
   // The elapsed time just before and just after each request was counted.
   const [first = 0, afterFirst = 0, second = 0, afterSecond = 0] = elapsed;
   expect(milliseconds).toBeGreaterThan(first + second - 1e-6);
@@ -109,7 +111,7 @@ test('a request for the metrics counts as a stranger, and the shared response is
   const { body, headers } = await app.inject('/metrics');
   expect([body, headers['content-type']]).toEqual([String(await metrics.bytes()), metrics.contentType]);
   isRefused = true;
-  expect((await app.inject('/metrics')).body).not.toContain('http_connections');
+  expect((await app.inject('/metrics')).body).not.toContain('tunnel_api_http_connections');
   expect(seen).toEqual([
     ['/metrics', SHARED],
     ['/metrics', null],

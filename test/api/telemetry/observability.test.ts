@@ -112,12 +112,14 @@ describe('GET /metrics', () => {
     const { text, headers } = await anonymous.get('/metrics');
     expect(headers['content-type']).toMatch(/^text\/plain/);
     expect(text).toMatch(
-      /http_request_duration_seconds_count\{method="GET",route="\/ip_policies\/\{id\}",status_code="200"\} \d/,
+      /tunnel_api_http_request_duration_seconds_count\{method="GET",route="\/ip_policies\/\{id\}",status_code="200"\} \d/,
     );
     expect(text).toMatch(
-      /http_request_duration_seconds_count\{method="GET",route="\/openapi.json",status_code="200"\} \d/,
+      /tunnel_api_http_request_duration_seconds_count\{method="GET",route="\/openapi.json",status_code="200"\} \d/,
     );
-    expect(text).toMatch(/http_request_duration_seconds_count\{method="GET",route="unmatched",status_code="404"\} \d/);
+    expect(text).toMatch(
+      /tunnel_api_http_request_duration_seconds_count\{method="GET",route="unmatched",status_code="404"\} \d/,
+    );
     expect(text).not.toContain(id);
   });
 });

@@ -92,7 +92,7 @@ test('the span of a request ends when its client goes away, and the log line nam
   body.write('{"desc');
   // The part of the body that has arrived counts as in flight.
   await vi.waitFor(async () => {
-    expect((await api.anonymous.get('/metrics')).text).toMatch(/^http_in_flight_bytes [1-9]/m);
+    expect((await api.anonymous.get('/metrics')).text).toMatch(/^tunnel_api_http_in_flight_bytes [1-9]/m);
   });
   body.destroy();
   const { traceId, isError, attributes } = await span();

@@ -55,7 +55,7 @@ COPY --from=build /app/dist /app/dist
 COPY LICENSE /app/
 # Licences that @fastify/swagger-ui omits from its copy of Swagger UI.
 COPY licences /app/licences
-ENV NODE_ENV=production HOST=:: LOG_FORMAT=json
+ENV NODE_ENV=production HOST=:: LOG_FORMAT=json TUNNEL_OPERATOR_COMMIT=${REVISION}
 WORKDIR /app
 USER 65532:65532
 EXPOSE 8080 8081

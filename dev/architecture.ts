@@ -12,10 +12,11 @@ export const FOR_ALL = ['errors.ts', 'log.ts', 'postgres', 'retry', 'settings', 
  * above it; files directly in `src` are rooms of their own.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  'build.ts': [],
   'errors.ts': [],
   'http-request.ts': [],
   'log.ts': ['errors.ts'],
-  'process-metrics.ts': [],
+  'process-metrics.ts': ['build.ts'],
   'signals.ts': [],
   retry: [],
   settings: ['errors.ts'],
@@ -159,7 +160,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
 
-  'command-line.ts': ['errors.ts', 'log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
+  'command-line.ts': ['build.ts', 'errors.ts', 'log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
   'main.ts': ['signals.ts', 'command-line.ts'],
 };
 
@@ -177,6 +178,7 @@ export const LOADED_BY_COMMAND_LINE = [
 
 /** The purpose of each room, as docs/architecture.md states it. */
 export const PURPOSE: Readonly<Record<string, string>> = {
+  'build.ts': 'Which build of the program runs.',
   'errors.ts': 'What errors of Node, the system or a library say.',
   'http-request.ts': 'A request and its whole response, read as text.',
   'log.ts': 'One logger for both programs; keeps secrets out of every line.',

@@ -1,10 +1,10 @@
 /** The command line: which program to run, and with which settings. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { z } from 'zod';
 import { BadEncryptionKey, type Keyring, keyring } from './api/secrets/keyring.ts';
 import type { ApiConfig } from './api/settings.ts';
+import { BUILD } from './build.ts';
 import { codeOf } from './errors.ts';
 import { createLogger } from './log.ts';
 import type { OperatorConfig } from './operator/settings.ts';
@@ -17,8 +17,6 @@ import { type TracingConfig, tracesUrl, tracingSettings } from './tracing/settin
 import { startTracing } from './tracing/start.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
-const packageFile = z.object({ version: z.string() });
-
 /** Runs the command that the arguments of the process name. */
 export async function run(): Promise<void> {
   await runCommand().catch((error: unknown) => {
@@ -28,9 +26,7 @@ export async function run(): Promise<void> {
 }
 
 async function runCommand(): Promise<void> {
-  const { version } = packageFile.parse(
-    JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')),
-  );
+  const { version } = BUILD;
   const program = new Command('tunnel-operator')
     .description('Management API of a tunnelling platform, and the Kubernetes operator that drives it.')
     .version(version)

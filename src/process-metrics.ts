@@ -1,5 +1,6 @@
 /** The Prometheus metrics of the process, for both programs. */
-import { collectDefaultMetrics, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { BUILD } from './build.ts';
 
 /**
  * These metrics read undocumented lists of Node. Reading the list of handles aborts the process if a handle has been
@@ -19,4 +20,15 @@ type Options = NonNullable<Parameters<typeof collectDefaultMetrics>[0]>;
 export function collectProcessMetrics(register: Registry, options: Pick<Options, 'eventLoopMonitoringPrecision'> = {}) {
   collectDefaultMetrics({ register, ...options });
   for (const name of UNSAFE) register.removeSingleMetric(name);
+}
+
+/** Adds what runs, as `…_build_info`. */
+export function showBuild(register: Registry, prefix: string): void {
+  const gauge = new Gauge({
+    name: `${prefix}_build_info`,
+    help: 'The version, commit and Node.js version that run; the value is always 1.',
+    labelNames: ['version', 'commit', 'node_version'],
+    registers: [register],
+  });
+  gauge.set({ ...BUILD, node_version: process.versions.node }, 1);
 }

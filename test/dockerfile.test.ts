@@ -52,4 +52,6 @@ test('the image starts from scratch, with a numeric user', () => {
   expect(last).toMatch(/^STOPSIGNAL SIGTERM$/m);
   expect(last).toMatch(/^ENTRYPOINT \["\/node", .*"\/app\/dist\/main.js"\]$/m);
   expect(last).not.toMatch(/^RUN /m);
+  // For the metric build_info.
+  expect(last).toMatch(/^ENV .*\bTUNNEL_OPERATOR_COMMIT=\$\{REVISION\}$/m);
 });

@@ -19,6 +19,7 @@ import { stopTimes } from './stop-times.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 import { tracedDatabase } from './store/traced-database.ts';
+import { databaseObserver } from './telemetry/database-metrics.ts';
 import { buildMetricsServer } from './telemetry/metrics-server.ts';
 
 export interface RunningApi {
@@ -178,6 +179,7 @@ async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseL
     statementTimeoutMs: config.statementTimeoutMs,
     connectTimeoutMs: config.connectTimeoutMs,
     onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
+    observer: databaseObserver,
   });
 }
 

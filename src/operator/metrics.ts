@@ -1,6 +1,6 @@
 /** The operator's metrics in one registry: those of each folder, and those of calls to the management API. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { collectProcessMetrics } from '../process-metrics.ts';
+import { collectProcessMetrics, showBuild } from '../process-metrics.ts';
 import { createControllerMetrics } from './controller/metrics.ts';
 import { createKubeMetrics } from './kube/metrics.ts';
 import { createManagedMetrics } from './managed/object/metrics.ts';
@@ -16,6 +16,7 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectProcessMetrics(registry, { eventLoopMonitoringPrecision: LAG_SAMPLE_MS });
+  showBuild(registry, 'tunnel_operator');
   return {
     registry,
     kube: createKubeMetrics(registry, 'tunnel_operator'),

@@ -15,6 +15,15 @@ export interface DatabaseOptions {
   connectTimeoutMs: number;
   /** Called when an idle connection breaks, for example because the server restarts. */
   onError?: (error: Error) => void;
+  observer?: DatabaseObserver | undefined;
+}
+
+/** Told of every statement, BEGIN and COMMIT included. */
+export interface DatabaseObserver {
+  /** @param command INSERT, COMMIT and so on; undefined if the statement failed */
+  ran(command: string | undefined, seconds: number): void;
+  /** A statement failed, or there was no connection for it. */
+  failed(error: unknown): void;
 }
 
 /** Runs statements: the pool (each in its own transaction) or one transaction. */
@@ -42,10 +51,21 @@ const PAUSE: BackoffOptions = { firstMs: 40, longestMs: 200 };
 /** Opens a pool; connects with the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = openPool(options);
+  const { observer } = options;
+
+  function connect(): Promise<pg.PoolClient> {
+    return pool.connect().catch((error: unknown) => {
+      observer?.failed(error);
+      throw error;
+    });
+  }
 
   function run(client: pg.PoolClient, statement: Statement): Promise<Result> {
+    const startedAt = performance.now();
     return new Promise((resolve, reject) => {
       client.query(new StatementRun(statement), (error: Error | null, result) => {
+        observer?.ran(error ? undefined : result.command, (performance.now() - startedAt) / 1000);
+        if (error) observer?.failed(error);
         // The stack of a server error does not show which statement caused it.
         if (error) reject(Object.assign(error, { statement: statement.name ?? statement.text }));
         else resolve({ command: result.command, rows: result.rows });
@@ -54,7 +74,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   async function query(statement: Statement): Promise<ResultRow[]> {
-    const client = await pool.connect();
+    const client = await connect();
     let broken: Error | undefined;
     try {
       return (await run(client, statement)).rows;
@@ -67,7 +87,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   async function attempt<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
-    const client = await pool.connect();
+    const client = await connect();
     let broken: Error | undefined;
     const execute = async (statement: Statement): Promise<Result> => {
       try {

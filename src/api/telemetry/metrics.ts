@@ -1,11 +1,12 @@
 /** Prometheus metrics: requests by route, connections, and the process. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { collectProcessMetrics } from '../../process-metrics.ts';
+import { collectProcessMetrics, showBuild } from '../../process-metrics.ts';
 import { type BytesInFlight, SHARED } from '../guard/bytes-in-flight.ts';
 import type { Connections } from '../guard/connections.ts';
 import type { RateLimiter } from '../guard/rate-limit.ts';
 import type { Database } from '../store/database.ts';
+import { registerDatabaseMetrics } from './database-metrics.ts';
 
 export interface Metrics {
   /** A client went away before it had its response. */
@@ -36,7 +37,9 @@ function processMetrics(): Registry {
   if (!ofProcess) {
     ofProcess = new Registry();
     collectProcessMetrics(ofProcess);
+    showBuild(ofProcess, 'tunnel_api');
     ofProcess.registerMetric(eventsPruned);
+    registerDatabaseMetrics(ofProcess);
   }
   return ofProcess;
 }

@@ -1,13 +1,20 @@
 import { describe, expect, test, vi } from 'vitest';
-import { type Database, type DatabaseOptions, openDatabase } from '../../../src/api/store/database.ts';
+import { z } from 'zod';
+import {
+  type Database,
+  type DatabaseObserver,
+  type DatabaseOptions,
+  openDatabase,
+} from '../../../src/api/store/database.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { emptyDatabase } from '../harness.ts';
 
 async function opened(
   poolSize: number,
-  { statementTimeoutMs = 10_000, connectTimeoutMs = 5_000, url }: Partial<DatabaseOptions> = {},
+  { statementTimeoutMs = 10_000, connectTimeoutMs = 5_000, url, ...others }: Partial<DatabaseOptions> = {},
 ): Promise<Database> {
-  const db = openDatabase({ url: url ?? (await emptyDatabase()), poolSize, statementTimeoutMs, connectTimeoutMs });
+  const timeouts = { statementTimeoutMs, connectTimeoutMs };
+  const db = openDatabase({ url: url ?? (await emptyDatabase()), poolSize, ...timeouts, ...others });
   atEnd(() => db.close());
   return db;
 }
@@ -121,6 +128,22 @@ describe('a timeout limits', () => {
     await expect(forgotten).rejects.toMatchObject({ message: expect.stringMatching(/idle|terminated|not queryable/) });
     expect(await run(forgetful, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
+});
+
+test('the observer learns what ran, how long it took, and what failed', async () => {
+  const seen: string[] = [];
+  const observer: DatabaseObserver = {
+    ran: (command, seconds) => void seen.push(`${command}${seconds > 0 && seconds < 60 ? '' : ` took ${seconds} s`}`),
+    failed: (error) => void seen.push(z.object({ code: z.string() }).parse(error).code),
+  };
+  const url = await emptyDatabase();
+  const db = await opened(1, { url, observer });
+  await db.transaction((tx) => run(tx, 'select 1'));
+  await expect(run(db, 'select 1/0')).rejects.toMatchObject({ code: '22012' });
+  const nowhere = new URL(url);
+  nowhere.pathname = '/nowhere';
+  await expect(run(await opened(1, { url: nowhere.href, observer }), 'select 1')).rejects.toThrow();
+  expect(seen).toEqual(['BEGIN', 'SELECT', 'COMMIT', 'undefined', '22012', '3D000']);
 });
 
 test('a connection sets its application name, time zone and date style', async () => {

@@ -4,6 +4,7 @@ import Fastify, { type FastifyReply } from 'fastify';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { rateLimited } from '../../../src/api/errors/errors.ts';
 import { type Charge, SHARED } from '../../../src/api/guard/bytes-in-flight.ts';
+import { databaseObserver } from '../../../src/api/telemetry/database-metrics.ts';
 import { collectMetrics, countPrunedEvents, serveMetrics } from '../../../src/api/telemetry/metrics.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
@@ -61,6 +62,24 @@ test('counts refused and aborted requests and pruned events', async () => {
   expect(before).toBeGreaterThanOrEqual(0);
   countPrunedEvents(3);
   expect(Number(await value('tunnel_api_events_pruned_total'))).toBe(before + 3);
+});
+
+test('counts statements by command, and errors of the database by condition, but no conflicts', async () => {
+  const { value } = start();
+  const refused = (code: string) => Object.assign(new Error(), { code });
+  const series = [
+    'tunnel_api_db_statement_duration_seconds_count{command="COMMIT"}',
+    'tunnel_api_db_statement_duration_seconds_count{command="failed"}',
+    'tunnel_api_db_errors_total{condition="too_many_connections"}',
+    'tunnel_api_db_errors_total{condition="other"}',
+  ];
+  const counts = () => Promise.all(series.map(async (name) => Number((await value(name)) ?? 0)));
+  // Other tests of this process have a database, too.
+  const before = await counts();
+  databaseObserver.ran('COMMIT', 0.01);
+  databaseObserver.ran(undefined, 10);
+  for (const code of ['53300', '23505', '42P01']) databaseObserver.failed(refused(code));
+  expect(await counts()).toEqual(before.map((count) => count + 1));
 });
 
 test('counts a request by method, documented path and status, with its duration in seconds', async () => {

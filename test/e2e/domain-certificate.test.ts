@@ -88,6 +88,7 @@ test('a certificate expires by itself, and one from before the rule shows after 
   );
   await certified('early', 'Issued');
   await certified('brief', 'Expired');
+  expect(await stack.metric('tunnel_operator_expired_objects', { kind: 'ReservedDomain' })).toBe(1);
   const { status } = await stack.ready(DOMAINS, 'early');
   const id = (await client.reservedDomains.get(String(status.id))).certificate?.id;
   const names = { dns_names: ['other.example.net'], ips: [] };
@@ -109,9 +110,11 @@ test('a TLSCertificate shows what clients will refuse, and ends with its chain',
     { ...secret, stringData: { ...stringData, 'tls.crt': stringData['tls.crt'] + issuer.pem } } as never,
     manifest({ name: 'TLSCertificate' }, 'remarked', { secretRef: { name: 'remarked' } }),
   );
-  const { ready } = await stack.ready(CERTIFICATES, 'remarked');
+  const { ready, status } = await stack.ready(CERTIFICATES, 'remarked');
+  expect(status.expiresAt).toBe((await client.tlsCertificates.get(String(status.id))).chain_not_after);
   expect(ready?.message).toMatch(/an issuer in its chain expires first, at 20\S+; .*clientAuth without serverAuth/);
   const { ready: ended } = await stack.reason(CERTIFICATES, 'remarked', 'Ready', 'Expired');
   expect(ended?.message).toMatch(/expired at .*: renew the certificate, with its issuers/);
+  expect(await stack.metric('tunnel_operator_expired_objects', { kind: 'TLSCertificate' })).toBe(1);
   await stack.remove(CERTIFICATES, 'remarked');
 });

@@ -18,6 +18,7 @@ import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import type { KubeMetrics } from '../kube/metrics.ts';
 import { slim, WatchCache, type WatchCacheOptions } from '../kube/watch-cache.ts';
 import { AttachedReconciler } from '../managed/attached-reconciler.ts';
+import { expires } from '../managed/declaration/kind.ts';
 import { looksSettled } from '../managed/identity/recorded-status.ts';
 import { plannedWork } from '../managed/identity/schedule.ts';
 import { Claims } from '../managed/knowledge/claims.ts';
@@ -28,6 +29,7 @@ import { ManagedReconciler } from '../managed/reconciler.ts';
 import { ReissueBackoff } from '../managed/secrets/reissue-backoff.ts';
 import type { SecretCache } from '../managed/secrets/secret-cache.ts';
 import { EnqueueObject, EnqueueOwner, EnqueueRivals } from './change-handlers.ts';
+import { readExpiry } from './expiry-gauges.ts';
 import { EnqueueOwnersOfModules, EnqueueReferrers, enqueueAround, IndexInputs } from './input-handlers.ts';
 import { type ControllerMetrics, queueObserver, readQueue } from './metrics.ts';
 import { ObjectGauges } from './object-gauges.ts';
@@ -167,6 +169,7 @@ export class Controller {
     readQueue(controller, this.#kind.name, this.#queue);
     controller.crdMissing.set({ kind: this.#kind.name }, this.cache.obstacle()?.kind === 'missing' ? 1 : 0);
     this.#objectGauges.read(this.#ours());
+    if (expires(this.#kind.declared)) readExpiry(this.name, controller, this.#ours(), this.#kind.now());
     kube.watchStaleness.set({ resource: this.#kind.type.plural }, (this.cache.staleness() ?? 0) / 1000);
   }
 

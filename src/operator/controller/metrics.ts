@@ -79,6 +79,22 @@ export function createControllerMetrics(registry: Registry) {
       'How long, in seconds, the longest-unready object has been unready; 0 if all are Ready.',
       ['kind'],
     ),
+    paused: gauge('tunnel_operator_paused_objects', 'Objects that are paused by an annotation.', ['kind']),
+    longestPaused: gauge(
+      'tunnel_operator_longest_paused_seconds',
+      'How long, in seconds, the object that was paused first has been paused; 0 if none is.',
+      ['kind'],
+    ),
+    nextExpiration: gauge(
+      'tunnel_operator_next_expiration_timestamp_seconds',
+      'When the next object expires, in seconds since 1970; absent if none will.',
+      ['kind'],
+    ),
+    expiring: gauge('tunnel_operator_expiring_objects', 'Objects that expire within 7 or 30 days (7d, 30d).', [
+      'kind',
+      'within',
+    ]),
+    expired: gauge('tunnel_operator_expired_objects', 'Objects that have expired.', ['kind']),
     managed: gauge('tunnel_operator_managed_objects', 'Objects that this operator works on.', ['kind']),
   };
 }

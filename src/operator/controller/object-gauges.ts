@@ -6,13 +6,15 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import { isPaused, readStatus } from '../managed/identity/recorded-status.ts';
 import type { ControllerMetrics } from './metrics.ts';
 
+type ObjectMetrics = Pick<ControllerMetrics, 'managed' | 'notReady' | 'longestNotReady' | 'paused' | 'longestPaused'>;
+
 export class ObjectGauges {
   readonly #kind: string;
-  readonly #metrics: Pick<ControllerMetrics, 'managed' | 'notReady' | 'longestNotReady'>;
+  readonly #metrics: ObjectMetrics;
   /** Every reason that has occurred: one that no object has now is 0 instead of missing. */
   readonly #reasons = new Set<string>();
 
-  constructor(kind: string, metrics: Pick<ControllerMetrics, 'managed' | 'notReady' | 'longestNotReady'>) {
+  constructor(kind: string, metrics: ObjectMetrics) {
     this.#kind = kind;
     this.#metrics = metrics;
   }
@@ -22,8 +24,15 @@ export class ObjectGauges {
     const counts = new Map<string, number>();
     let total = 0;
     let longestMs = 0;
+    let paused = 0;
+    let longestPausedMs = 0;
     for (const object of objects) {
       total++;
+      if (isPaused(object)) {
+        paused++;
+        longestPausedMs = Math.max(longestPausedMs, now - (pausedSince(object) ?? now));
+        continue;
+      }
       const state = notReady(object);
       if (!state) continue;
       counts.set(state.reason, (counts.get(state.reason) ?? 0) + 1);
@@ -33,6 +42,8 @@ export class ObjectGauges {
     this.#metrics.managed.set({ kind }, total);
     for (const reason of this.#reasons) this.#metrics.notReady.set({ kind, reason }, counts.get(reason) ?? 0);
     this.#metrics.longestNotReady.set({ kind }, longestMs / 1000);
+    this.#metrics.paused.set({ kind }, paused);
+    this.#metrics.longestPaused.set({ kind }, longestPausedMs / 1000);
   }
 }
 
@@ -58,4 +69,19 @@ export function notReady(object: KubeObject): NotReady | undefined {
   const reason = REASONS.has(ready.reason) ? ready.reason : OTHER;
   const changed = Date.parse(ready.lastTransitionTime);
   return { reason, since: Number.isNaN(changed) ? created : changed };
+}
+
+/**
+ * Since when the object shows that it is paused, in milliseconds since 1970; undefined if it does not yet. A condition keeps
+ * its time if its status was the same before, so the later one counts: Ready can have been Unknown, or Synced False, but
+ * not both.
+ */
+export function pausedSince(object: KubeObject): number | undefined {
+  const { conditions = [] } = readStatus(object);
+  const times = [CONDITION.ready, CONDITION.synced]
+    .map((type) => findCondition(conditions, type))
+    .filter((found) => found?.reason === REASON.paused)
+    .map((found) => Date.parse(found?.lastTransitionTime ?? ''));
+  const since = Math.max(...times);
+  return Number.isFinite(since) ? since : undefined;
 }

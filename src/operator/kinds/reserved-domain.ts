@@ -4,7 +4,8 @@ import type { View } from '../../resources/definition/resource.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
 import { REASON } from '../contract/reasons.ts';
 import type { Finding } from '../managed/declaration/external.ts';
-import type { DnsRecord } from '../managed/declaration/kind.ts';
+import { type DnsRecord, EXPIRY_STATUS } from '../managed/declaration/kind.ts';
+import { endOfChain } from './certificate-remarks.ts';
 import { WIDE } from './columns.ts';
 import {
   certificateChangesAt,
@@ -55,6 +56,7 @@ export const reservedDomainKind = plainKind(reservedDomain, {
   spec,
   dnsRecords: ({ dns }, domain: Domain) => (dns?.publish ? recordsOf(domain) : undefined),
   status: {
+    ...EXPIRY_STATUS,
     dnsRecords: z
       .array(
         z.object({
@@ -66,7 +68,10 @@ export const reservedDomainKind = plainKind(reservedDomain, {
       .optional()
       .meta({ description: RECORDS }),
   },
-  describe: (_, domain: Domain) => ({ dnsRecords: recordsOf(domain) }),
+  describe: (_, domain: DomainWithCertificate) => ({
+    dnsRecords: recordsOf(domain),
+    expiresAt: domain.attached && endOfChain(domain.attached),
+  }),
   conditions: (_, domain: DomainWithCertificate, now) => conditionsOf(domain, now),
   refreshAt(domain, now) {
     const times = [jobRefreshAt(domain, now) ?? [], certificateChangesAt(domain, now)].flat();

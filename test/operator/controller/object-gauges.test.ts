@@ -1,13 +1,13 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { createControllerMetrics } from '../../../src/operator/controller/metrics.ts';
-import { notReady, ObjectGauges } from '../../../src/operator/controller/object-gauges.ts';
+import { notReady, ObjectGauges, pausedSince } from '../../../src/operator/controller/object-gauges.ts';
 import { DEFAULT_STATUS } from '../../../src/operator/managed/identity/recorded-status.ts';
 import { condition, object } from '../objects.ts';
 
 const now = Date.parse('2026-11-21T11:00:00Z');
 
-test('the gauges count objects that are not Ready by reason, and show the longest time without Ready', async () => {
+test('the gauges count objects that are not Ready by reason, or paused, and show the longest time of each', async () => {
   const registry = new Registry();
   const gauges = new ObjectGauges('IPPolicy', createControllerMetrics(registry));
   const shown = async () => {
@@ -29,15 +29,23 @@ test('the gauges count objects that are not Ready by reason, and show the longes
     'not_ready_objects{,reason="Rejected"} 2',
     'not_ready_objects{,reason="SecretConflict"} 1',
     'longest_not_ready_seconds{} 120',
+    'paused_objects{} 0',
+    'longest_paused_seconds{} 0',
     'managed_objects{} 4',
   ]);
 
-  gauges.read([fine], now);
+  const paused = (name: string, lastTransitionTime: string) => {
+    const conditions = [condition('Ready', 'Unknown', { reason: 'Paused', lastTransitionTime })];
+    return object({ name, status: { conditions } }, { paused: 'true' });
+  };
+  gauges.read([fine, paused('d', '2026-11-21T10:59:00Z'), paused('e', '2026-11-14T11:00:00Z')], now);
   expect(await shown()).toEqual([
     'not_ready_objects{,reason="Rejected"} 0',
     'not_ready_objects{,reason="SecretConflict"} 0',
     'longest_not_ready_seconds{} 0',
-    'managed_objects{} 1',
+    'paused_objects{} 2',
+    'longest_paused_seconds{} 604800',
+    'managed_objects{} 3',
   ]);
 });
 
@@ -69,4 +77,24 @@ test.each([
 ])('why and since when an object is not Ready: one $what', ({ of, is }) => {
   const [reason, since = ''] = is ?? [];
   expect(notReady(of)).toEqual(is && { reason, since: Date.parse(since) });
+});
+
+const paused = (lastTransitionTime: string) => ({ reason: 'Paused', lastTransitionTime });
+
+test.each([
+  { what: 'that was Ready', of: [condition('Ready', 'Unknown', paused(later))], is: later },
+  {
+    what: 'whose Ready was Unknown before',
+    of: [condition('Ready', 'Unknown', paused('1970-01-01T00:00:00Z')), condition('Synced', 'False', paused(later))],
+    is: later,
+  },
+  {
+    what: 'that failed before',
+    of: [condition('Ready', 'Unknown', paused(later)), condition('Synced', 'False', paused(created))],
+    is: later,
+  },
+  { what: 'that does not show it yet', of: [condition('Ready', 'True')], is: undefined },
+  { what: 'with an invalid time', of: [condition('Ready', 'Unknown', paused('soon'))], is: undefined },
+])('since when an object is paused: one $what', ({ of, is }) => {
+  expect(pausedSince(conditions(...of))).toBe(is === undefined ? undefined : Date.parse(is));
 });

@@ -31,6 +31,18 @@ export interface End<R extends Remote> {
   remedy: string;
 }
 
+/** In the status of kinds whose objects expire. */
+const expiresAt = z
+  .string()
+  .optional()
+  .meta({
+    description: 'When it expires, by the clock of the management API; a chain of certificates, when its first does.',
+  });
+export const EXPIRY_STATUS = { expiresAt };
+
+/** Whether objects of the kind expire, or what they refer to. */
+export const expires = ({ status }: Pick<AnyKind, 'status'>): boolean => 'expiresAt' in status.shape;
+
 /** The resource whose modules the objects of a kind declare. */
 export interface DeclaredOwner<Spec> {
   /** The kind of the owner's objects. */
@@ -108,13 +120,18 @@ export function kind<Shape extends z.ZodRawShape, R extends Remote>(
   const singular = options.kind.toLowerCase();
   // The shape with the common members is SpecOf<Shape> by construction; zod cannot express that for a generic shape.
   const shape = { ...options.spec, ...managedSpec };
+  const { end } = options;
   return {
     ...options,
     singular,
     plural: pluralOf(singular),
     spec: z.object(shape) as unknown as z.ZodType<SpecOf<Shape>>,
     readMembers: (given) => membersOf(shape, given) as unknown as SpecOf<Shape>,
-    status: z.object(options.status),
+    status: z.object({ ...(end && EXPIRY_STATUS), ...options.status }),
+    describe: (spec, remote, object) => ({
+      ...(end && { expiresAt: end.of(remote) ?? undefined }),
+      ...options.describe(spec, remote, object),
+    }),
   };
 }
 

@@ -44,6 +44,7 @@ export const managedStatus = z.looseObject({
   observedGeneration: z.number().optional(),
   sources: z.array(usedSource).optional(),
   references: z.array(usedReference).optional(),
+  expiresAt: z.string().optional(),
   lastHandledRotateAt: z.string().optional(),
   lastHandledReconcileAt: z.string().optional(),
   conditions: z.array(condition).optional(),

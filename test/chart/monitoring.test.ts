@@ -1,8 +1,9 @@
 /** Metrics follow Prometheus' conventions; alerts and dashboard query metrics and labels that the programs have. */
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { BinaryUnavailable, ensureBinaries } from '../../dev/control-plane/binaries.ts';
@@ -11,10 +12,22 @@ import { createMetrics } from '../../src/operator/metrics.ts';
 import { startTestApi } from '../api/harness.ts';
 import type { CommandResult } from '../harness.ts';
 import { skipFor } from '../skip.ts';
-import { CHART, DATABASE, render } from './helm.ts';
+import { CHART, DATABASE, helm, render } from './helm.ts';
 
 const alerts = z.object({
-  groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
+  groups: z.array(
+    z.object({
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          for: z.string(),
+          labels: z.object({ severity: z.string() }),
+          annotations: z.object({ summary: z.string(), runbook_url: z.string().optional() }),
+        }),
+      ),
+    }),
+  ),
 });
 const dashboard = z.object({
   panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
@@ -25,9 +38,15 @@ const cases = z.object({
   ),
 });
 
-const file = (name: string) => readFile(join(CHART, 'files', name), 'utf8');
-const { groups } = alerts.parse(parse(await file('alerts.yaml')));
-const { panels } = dashboard.parse(JSON.parse(await file('dashboard.json')));
+/** The rules as the chart renders them. */
+async function rendered(prometheusRule: object = {}, others: object = {}) {
+  const values = { ...DATABASE, ...others, prometheusRule: { enabled: true, ...prometheusRule } };
+  const [rule] = await render(values, { only: ['monitoring/prometheusrule.yaml'] });
+  return { text: stringify(rule?.spec), ...alerts.parse(rule?.spec) };
+}
+
+const { text: RULES, groups } = await rendered();
+const { panels } = dashboard.parse(JSON.parse(await readFile(join(CHART, 'files/dashboard.json'), 'utf8')));
 const rules = groups.flatMap((group) => group.rules);
 const queries = [
   ...rules.map(({ alert, expr }) => ({ name: alert, expr })),
@@ -35,6 +54,11 @@ const queries = [
 ];
 
 const RULE_TESTS = ['api.yaml', 'operator.yaml'].map((name) => join(import.meta.dirname, 'alerts', name));
+
+/** Where the rule tests find the rules. */
+const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-rules-'));
+afterAll(() => rm(folder, { recursive: true }));
+await writeFile(join(folder, 'rules.yaml'), RULES);
 
 /** What Prometheus, Kubernetes and Grafana add to every series. */
 const ADDED = ['job', 'namespace', 'pod', 'service', 'le'];
@@ -109,29 +133,68 @@ describe('alerts and dashboard', () => {
   });
 });
 
+describe('each alert', async () => {
+  const written = z.object({
+    groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string() })) })),
+  });
+  const file = written.parse(parse(await readFile(join(CHART, 'files/alerts.yaml'), 'utf8')));
+  const all = file.groups.flatMap((group) => group.rules);
+  const runbooks = await readFile(join(CHART, '../../docs/runbooks.md'), 'utf8');
+  const takesThreshold = ({ expr }: { expr: string }) => expr.includes('$threshold');
+  const changes = all.map((rule) => {
+    const threshold = takesThreshold(rule) ? { threshold: 4242.5 } : {};
+    return [rule.alert, { for: '42m', severity: 'page', ...threshold }];
+  });
+  const changed = await rendered({ alerts: Object.fromEntries(changes) });
+
+  test.each(all)(
+    '$alert takes a time, a severity, and a threshold if it compares with one, and has a runbook',
+    (rule) => {
+      const [found] = changed.groups.flatMap((group) => group.rules).filter(({ alert }) => alert === rule.alert);
+      expect(found).toMatchObject({ for: '42m', labels: { severity: 'page' } });
+      expect(found?.expr).toBe(rule.expr.replace('$threshold', '4242.5'));
+      expect(runbooks).toMatch(new RegExp(`^## ${rule.alert}$`, 'm'));
+    },
+  );
+
+  test('can be switched off, even all of one program', async () => {
+    const off = all.map(({ alert }) => [alert, { enabled: alert === 'TunnelApiDown' }]);
+    const { groups } = await rendered({ alerts: Object.fromEntries(off) });
+    expect(groups).toMatchObject([{ rules: [{ alert: 'TunnelApiDown' }] }]);
+  });
+
+  test('is refused with a value that it does not take', async () => {
+    const bad = {
+      TunnelApiSlow: { threshold: 'x' },
+      TunnelApiDown: { threshold: 1 },
+      TunnelApiErrors: { threshold: null },
+      TunnelApiNotReady: { for: '5' },
+      TunnelApiRefusesRequests: { enable: false },
+      TunnelApiDwon: { enabled: false },
+    };
+    const { stderr } = await helm(['template', 'it', CHART], { ...DATABASE, prometheusRule: { alerts: bad } });
+    for (const name of Object.keys(bad)) expect(stderr).toContain(name);
+  });
+});
+
 describe('promtool', skipFor(LACKS_PROMTOOL), () => {
   test.each(RULE_TESTS)('finds that alerts fire exactly when they should: %s', async (path) => {
-    expect(await promtool(['test', 'rules', path])).toMatchObject({ code: 0, stderr: '' });
+    const copy = join(folder, basename(path));
+    await copyFile(path, copy);
+    expect(await promtool(['test', 'rules', copy])).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('accepts the rules that the chart renders', async () => {
-    const [rule] = await render(
-      { ...DATABASE, prometheusRule: { enabled: true, runbookUrl: 'https://wiki.example.com/runbooks#' } },
-      { only: ['monitoring/prometheusrule.yaml'] },
-    );
-    expect(alerts.parse(rule?.spec).groups).toEqual(groups);
-    const checked = await promtool(['check', 'rules', '--lint=all', '--lint-fatal'], stringify(rule?.spec));
+    const { text } = await rendered({ runbookUrl: 'https://wiki.example.com/runbooks#' });
+    const checked = await promtool(['check', 'rules', '--lint=all', '--lint-fatal'], text);
     expect(checked, checked.stderr).toMatchObject({ code: 0 });
   });
 
   test('accepts the rules for only one program, without a runbook URL', async () => {
-    const [rule] = await render(
-      { ...DATABASE, operator: { enabled: false }, prometheusRule: { enabled: true } },
-      { only: ['monitoring/prometheusrule.yaml'] },
-    );
-    expect(alerts.parse(rule?.spec).groups).toHaveLength(1);
-    expect(JSON.stringify(rule)).not.toContain('runbook_url');
-    expect(await promtool(['check', 'rules'], stringify(rule?.spec))).toMatchObject({ code: 0 });
+    const one = await rendered({}, { operator: { enabled: false } });
+    expect(one.groups).toHaveLength(1);
+    expect(one.text).not.toContain('runbook_url');
+    expect(await promtool(['check', 'rules'], one.text)).toMatchObject({ code: 0 });
   });
 
   test('finds no breach of a convention in our own metrics', async () => {

@@ -56,6 +56,7 @@ test('an expired key or certificate is not Ready until it gets a later expiry', 
     expect(synced, plural).toMatchObject({ status: 'True', reason: 'UpToDate' });
   }
   await stack.reason(KEYS, 'watched', 'Ready', 'Expired');
+  expect(await stack.metric('tunnel_operator_expired_objects')).toBe(PLURALS.length + 1);
   // Expiry does not make the operator issue anything, even after another restart.
   await stack.restart();
   await Promise.all(PLURALS.map((plural) => stack.reconciled(ours(plural), 'ending')));

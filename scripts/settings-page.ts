@@ -1,6 +1,6 @@
 /** The tables of docs/settings.md: every setting of both programs, as `--help` shows it. */
 import { operatorSettings } from '../src/operator/settings.ts';
-import type { Setting, Settings } from '../src/settings/settings.ts';
+import { fileVariable, type Setting, type Settings } from '../src/settings/settings.ts';
 
 /** Defaults that each process determines itself. */
 const FOUND: Readonly<Record<string, string>> = {
@@ -9,9 +9,14 @@ const FOUND: Readonly<Record<string, string>> = {
 
 export function settingsTable(settings: Settings): string {
   const rows = Object.values(settings).map(
-    (setting) => `| ${code(setting.env)} | ${code(setting.flag)} | ${defaultOf(setting)} | ${setting.description} |`,
+    (setting) => `| ${variables(setting)} | ${code(setting.flag)} | ${defaultOf(setting)} | ${setting.description} |`,
   );
   return ['| Variable | Flag | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function variables(setting: Setting): string {
+  const file = fileVariable(setting);
+  return file === undefined ? code(setting.env) : `${code(setting.env)} or ${code(file)}`;
 }
 
 function defaultOf({ env, default: text, schema }: Setting): string {

@@ -7,11 +7,12 @@ import type { ApiConfig } from './api/settings.ts';
 import { BUILD } from './build.ts';
 import { codeOf } from './errors.ts';
 import { createLogger } from './log.ts';
-import type { OperatorConfig } from './operator/settings.ts';
+import type { OperatorConfig, operatorSettings } from './operator/settings.ts';
 import { CannotStart } from './settings/cannot-start.ts';
 import { type LogConfig, logSettings } from './settings/log.ts';
 import { duration } from './settings/schemas.ts';
-import { BadSettings, readSettings, type Settings } from './settings/settings.ts';
+import { type Followed, followSecrets, type SecretLog } from './settings/secret-files.ts';
+import { BadSettings, fileVariable, readSettings, type Settings } from './settings/settings.ts';
 import { untilSignalled } from './signals.ts';
 import { type TracingConfig, tracesUrl, tracingSettings } from './tracing/settings.ts';
 import { startTracing } from './tracing/start.ts';
@@ -40,7 +41,11 @@ async function runCommand(): Promise<void> {
   addSettings(program.command('api').description('serve the management API'), apiTable).action(async (flags) => {
     const settings = readSettings(apiTable, flags, process.env);
     const log = createLogger({ level: settings.logLevel, format: settings.logFormat });
-    await runApi(settings, log, await startTracing(settings, { service: 'tunnel-operator-api', version, log }));
+    const latest = followSecrets(apiTable, flags, process.env, log);
+    const { databaseUrl: latestDatabaseUrl, otlpHeaders: latestOtlpHeaders } = latest;
+    const tracing = { ...settings, latestOtlpHeaders };
+    const started = await startTracing(tracing, { service: 'tunnel-operator-api', version, log });
+    await runApi({ ...settings, latestDatabaseUrl }, log, started);
   });
 
   const operatorTable = { ...operatorSettings, ...logSettings, ...tracingSettings };
@@ -51,7 +56,7 @@ async function runCommand(): Promise<void> {
     keepProcessSmall();
     const problem = namespacesProblem(settings) ?? (await kubeconfigProblem(settings.kubeconfig));
     if (problem !== undefined) throw new BadSettings(problem);
-    await runOperator(settings, version);
+    await runOperator(settings, version, (log) => followSecrets(operatorTable, flags, process.env, log));
   });
 
   const migrateSettings = {
@@ -210,15 +215,21 @@ async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; enc
   }
 }
 
-async function runOperator(settings: OperatorConfig & LogConfig & TracingConfig, version: string): Promise<void> {
+/** @param follow follows the secrets that are given as files */
+async function runOperator(
+  settings: OperatorConfig & LogConfig & TracingConfig,
+  version: string,
+  follow: (log: SecretLog) => Followed<typeof operatorSettings & typeof tracingSettings>,
+): Promise<void> {
   let tracing: Tracing | undefined;
   const more = tracesUrl(settings) === undefined ? undefined : () => tracing?.ids() ?? {};
   const log = createLogger({ level: settings.logLevel, format: settings.logFormat, more });
-  tracing = await startTracing(settings, { service: 'tunnel-operator', version, log });
+  const { apiKey: latestApiKey, otlpHeaders: latestOtlpHeaders } = follow(log);
+  tracing = await startTracing({ ...settings, latestOtlpHeaders }, { service: 'tunnel-operator', version, log });
   const { TunnelOperator } = await import('./operator/operator.ts');
   const { collectOnce } = await import('./operator/lean-process.ts');
   collectOnce();
-  const operator = new TunnelOperator(settings, log, tracing);
+  const operator = new TunnelOperator({ ...settings, latestApiKey }, log, tracing);
   const signalled = untilSignalled().then(() => 'signal' as const);
   const lost = operator.lostLead.then(() => 'lost' as const);
   const started = operator.start().then(() => new Promise<never>(() => {}));
@@ -233,13 +244,15 @@ async function runOperator(settings: OperatorConfig & LogConfig & TracingConfig,
 function addSettings(command: Command, settings: Settings): Command {
   const withoutFlag: string[] = [];
   for (const setting of Object.values(settings)) {
+    const file = fileVariable(setting);
+    const variables = file === undefined ? setting.env : `${setting.env} or ${file}`;
     const suffix = setting.default === undefined ? '' : `, default ${setting.default}`;
     if (setting.flag) {
-      const option = new Option(setting.flag, `${setting.description} (${setting.env}${suffix})`);
+      const option = new Option(setting.flag, `${setting.description} (${variables}${suffix})`);
       if (setting.isRepeatable)
         option.argParser((one, others?: string) => (others === undefined ? one : `${others},${one}`));
       command.addOption(option);
-    } else withoutFlag.push(`  ${setting.env}  ${setting.description}`);
+    } else withoutFlag.push(`  ${variables}  ${setting.description}`);
   }
   if (withoutFlag.length > 0) command.addHelpText('after', `\nOnly from the environment:\n${withoutFlag.join('\n')}`);
   return command;

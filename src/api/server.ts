@@ -16,6 +16,7 @@ import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
 import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
 import { stopTimes } from './stop-times.ts';
+import { urlOfSameDatabase } from './store/connection-url.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 import { tracedDatabase } from './store/traced-database.ts';
@@ -173,6 +174,7 @@ async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseL
   } catch (error) {
     throw cannotUseDatabase(error, url);
   }
+  const latest = config.latestDatabaseUrl;
   return openDatabase({
     url,
     poolSize: config.poolSize,
@@ -180,6 +182,13 @@ async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseL
     connectTimeoutMs: config.connectTimeoutMs,
     onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
     observer: databaseObserver,
+    latestUrl:
+      latest &&
+      urlOfSameDatabase(
+        url,
+        () => latest() ?? url,
+        () => logger?.warn('DATABASE_URL_FILE names another database now; restart to use it'),
+      ),
   });
 }
 

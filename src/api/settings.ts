@@ -33,6 +33,7 @@ export const apiSettings = {
     description:
       'PostgreSQL to use, as postgres://user@host/database; if unset, an embedded one is started; if it holds a password, prefer the variable to the flag',
     secret: true,
+    followed: true,
     schema: postgresUrl.optional(),
   },
   dataDir: {
@@ -243,4 +244,7 @@ export const apiSettings = {
   },
 } as const satisfies Settings;
 
-export type ApiConfig = Values<typeof apiSettings>;
+export interface ApiConfig extends Values<typeof apiSettings> {
+  /** What the file of DATABASE_URL holds now, if it is given as a file. */
+  latestDatabaseUrl?: (() => string | undefined) | undefined;
+}

@@ -19,7 +19,9 @@ export interface ApiRequest {
 }
 
 /** RFC 9110, section 5.5, as undici enforces it. */
-const headerText = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be text that a header can carry');
+const NO_HEADER = 'must be text that a header can carry';
+const headerText = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, NO_HEADER);
+const keySource = z.custom<() => string>((key) => typeof key === 'function');
 
 const timerMs = (least: number) => z.int().min(least).max(0x7fff_ffff).optional();
 
@@ -28,7 +30,7 @@ const optionsSchema = z.object({
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
     .refine((url) => !/^https?:\/\/[^/]*@/.test(url), 'must have no user and no password'),
-  apiKey: headerText.min(1),
+  apiKey: z.union([headerText.min(1), keySource], NO_HEADER),
   userAgent: headerText.optional(),
   timeoutMs: timerMs(1),
   longestWaitMs: timerMs(0),
@@ -50,9 +52,15 @@ export interface WireRequest {
   body: string | undefined;
 }
 
+interface Caller {
+  baseUrl: string;
+  apiKey: string | (() => string);
+  userAgent?: string;
+}
+
 /** @throws TypeError for an invalid header or body */
 export function wireRequest(
-  { baseUrl, apiKey, userAgent = 'tunnel-operator-client' }: { baseUrl: string; apiKey: string; userAgent?: string },
+  { baseUrl, apiKey, userAgent = 'tunnel-operator-client' }: Caller,
   call: ApiRequest,
 ): WireRequest {
   const url = new URL(baseUrl.replace(/\/+$/, '') + call.path);
@@ -61,7 +69,7 @@ export function wireRequest(
   }
   const { idempotencyKey, idempotencyPlace: place, ifMatch, method } = call;
   const headers: Record<string, string> = {
-    authorization: `Bearer ${apiKey}`,
+    authorization: `Bearer ${typeof apiKey === 'string' ? apiKey : apiKey()}`,
     'service-version': '2',
     'user-agent': userAgent,
     ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),

@@ -13,7 +13,8 @@ import { type ApiResponse, readResponse } from './response.ts';
 export interface TransportOptions {
   /** Address of the API, such as `http://127.0.0.1:8080`. A path becomes a prefix of all paths. */
   baseUrl: string;
-  apiKey: string;
+  /** A function is called for each request, so that the key can be replaced. */
+  apiKey: string | (() => string);
   /** Longest wait for the whole response, in milliseconds. Default 30,000. */
   timeoutMs?: number;
   /** Retries of calls that are safe to repeat. Default 2; 0 for callers with a queue of their own. */

@@ -13,6 +13,8 @@ export interface ApiClientOptions {
   metrics: OperatorMetrics;
   tracing: Tracing | undefined;
   clock: ApiClock;
+  /** The key to send now. Default: that of the settings. */
+  apiKey?: () => string;
   /** Resolves when a call may be made; it fails with the reason otherwise. */
   mayCall?: () => Promise<void>;
   onUnauthenticated?: () => void;
@@ -27,13 +29,14 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     metrics,
     tracing,
     clock,
+    apiKey = () => config.apiKey,
     mayCall = async () => {},
     onUnauthenticated,
     onInstallation,
   } = options;
   return createClient({
     baseUrl: config.apiUrl,
-    apiKey: config.apiKey,
+    apiKey,
     timeoutMs: config.apiTimeoutMs,
     // The work queue retries, with a backoff per object.
     retries: 0,
@@ -52,4 +55,18 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
       if (status === 401) onUnauthenticated?.();
     },
   });
+}
+
+/** The key to send now. */
+export function latestKey(
+  { apiKey, latestApiKey = () => apiKey }: Pick<OperatorConfig, 'apiKey' | 'latestApiKey'>,
+  onChange: () => void,
+): () => string {
+  let known = apiKey;
+  return () => {
+    const latest = latestApiKey();
+    if (latest !== known) onChange();
+    known = latest;
+    return latest;
+  };
 }

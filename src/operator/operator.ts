@@ -6,7 +6,7 @@ import { ApiClock } from '../client/clock.ts';
 import { cannotListen } from '../settings/cannot-start.ts';
 import { listenAddress } from '../settings/listen-address.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { createApiClient } from './api-client.ts';
+import { createApiClient, latestKey } from './api-client.ts';
 import { ApiOwner, OtherOwner } from './api-owner.ts';
 import { ANNOTATION } from './contract/names.ts';
 import { ApiBudget } from './controller/api-budget.ts';
@@ -70,7 +70,9 @@ export class TunnelOperator extends OuterShell {
     this.#budget = new ApiBudget(config.apiConcurrency);
     const lease = { namespace: config.leaseNamespace, name: leaseName(NAME, config.shardSelector) };
     const clock = new ApiClock();
-    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics, tracing, clock };
+    // A key that is replaced in its file may have another owner.
+    const apiKey = latestKey(config, () => this.#owner.doubt());
+    const calls = { userAgent: NAME, budget: this.#budget, metrics: this.#metrics, tracing, clock, apiKey };
     this.#ownerClient = createApiClient(config, { ...calls, onInstallation: (id) => this.#owner.note(id) });
     this.#owner = new ApiOwner({
       client: this.#ownerClient,

@@ -33,6 +33,7 @@ export const operatorSettings = {
       .string()
       .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters: no spaces, and no line break at the end'),
     secret: true,
+    followed: true,
   },
   acceptNewOwner: {
     env: 'ACCEPT_NEW_OWNER',
@@ -183,7 +184,10 @@ export function namespacesProblem(
   return 'set --namespace (WATCH_NAMESPACE) or --namespace-selector (WATCH_NAMESPACE_SELECTOR), not both';
 }
 
-export type OperatorConfig = Values<typeof operatorSettings>;
+export interface OperatorConfig extends Values<typeof operatorSettings> {
+  /** What the file of TUNNEL_API_KEY holds now, if it is given as a file. */
+  latestApiKey?: (() => string) | undefined;
+}
 
 /** Why the kubeconfig of the settings cannot be used, in one line; undefined if it can. */
 export async function kubeconfigProblem(file: string | undefined): Promise<string | undefined> {

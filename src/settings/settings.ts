@@ -1,5 +1,7 @@
 /** Settings from flags and the environment, checked together, so that one message names everything that is wrong. */
+import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { codeOf } from '../errors.ts';
 
 export interface Setting {
   /** Environment variable. */
@@ -9,8 +11,10 @@ export interface Setting {
   readonly description: string;
   /** The flag may be given several times; the values are joined with commas. */
   readonly isRepeatable?: boolean;
-  /** Never shown, not even in an error. */
+  /** Never shown, not even in an error. It can also be given as a file, which the variable with the suffix `_FILE` names. */
   readonly secret?: boolean;
+  /** Whether a running program follows changes of that file, instead of asking for a restart. */
+  readonly followed?: boolean;
   /** As text, like the value of a flag. Without a default, the schema of an unset setting parses undefined. */
   readonly default?: string;
   /** Parses the text. */
@@ -30,7 +34,7 @@ export class BadSettings extends Error {
 }
 
 /**
- * Reads a table of settings; a flag wins over its environment variable, an empty variable counts as unset.
+ * Reads a table of settings; a flag wins over its environment variables, an empty variable counts as unset.
  * @param flags by camel-cased flag name, as commander gives them
  * @throws BadSettings naming every bad setting and what would be right
  */
@@ -42,14 +46,39 @@ export function readSettings<T extends Settings>(
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [name, setting] of Object.entries(table)) {
-    const { value, source } = find(setting, flags, environment);
-    const parsed = setting.schema.safeParse(value);
-    if (parsed.success) values[name] = parsed.data;
-    else problems.push(explain(setting, value, source, parsed.error));
+    const read = readSetting(setting, flags, environment);
+    if ('problem' in read) problems.push(read.problem);
+    else values[name] = read.value;
   }
   if (problems.length > 0) throw new BadSettings(problems.join('\n'));
   // Every member was parsed by the schema that Values takes its type from.
   return values as Values<T>;
+}
+
+/** One setting as it was given and its value, or what is wrong with it. */
+export function readSetting(
+  setting: Setting,
+  flags: Readonly<Record<string, unknown>>,
+  environment: Environment,
+): { given: unknown; value: unknown } | { problem: string } {
+  const found = find(setting, flags, environment);
+  if ('problem' in found) return found;
+  const { given, source } = found;
+  const parsed = setting.schema.safeParse(given);
+  return parsed.success ? { given, value: parsed.data } : { problem: explain(setting, given, source, parsed.error) };
+}
+
+/** The variable that names the file with a secret; undefined for other settings. */
+export const fileVariable = ({ env, secret }: Setting): string | undefined => (secret ? `${env}_FILE` : undefined);
+
+/** The variable with the name of the file that the setting is read from; undefined if it is given in another way. */
+export function readFromFile(
+  setting: Setting,
+  flags: Readonly<Record<string, unknown>>,
+  environment: Environment,
+): string | undefined {
+  const variable = fileVariable(setting);
+  return variable && environment[variable] && flagGiven(setting, flags) === undefined ? variable : undefined;
 }
 
 /** `--api-url <url>` gives `apiUrl`. */
@@ -67,11 +96,31 @@ function find(
   setting: Setting,
   flags: Readonly<Record<string, unknown>>,
   environment: Environment,
-): { value: unknown; source: string } {
-  const flag = flagOf(setting);
-  const given = setting.flag === undefined ? undefined : flags[flagName(setting.flag)];
-  if (given !== undefined && flag !== undefined) return { value: given, source: flag };
-  return { value: environment[setting.env] || setting.default, source: setting.env };
+): { given: unknown; source: string } | { problem: string } {
+  const given = flagGiven(setting, flags);
+  if (given !== undefined) return { given, source: flagOf(setting) ?? setting.env };
+  const { env } = setting;
+  const variable = readFromFile(setting, flags, environment);
+  if (variable === undefined) return { given: environment[env] || setting.default, source: env };
+  if (environment[env]) return { problem: `${env} and ${variable} are both set: unset one of them` };
+  return readSecret(variable, environment[variable] ?? '');
+}
+
+function flagGiven({ flag }: Setting, flags: Readonly<Record<string, unknown>>): unknown {
+  return flag === undefined ? undefined : flags[flagName(flag)];
+}
+
+/** The content of a file without the line break that editors and `echo` add. */
+function readSecret(variable: string, path: string): { given: unknown; source: string } | { problem: string } {
+  const file = `${variable} is ${JSON.stringify(path)}`;
+  let given: string;
+  try {
+    given = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    return { problem: `${file}, which cannot be read: ${codeOf(error)}` };
+  }
+  // Counted as unset, it would start an embedded database in place of the one that was meant.
+  return given === '' ? { problem: `${file}, which is empty` } : { given, source: `the content of ${variable}` };
 }
 
 function explain(setting: Setting, value: unknown, source: string, error: z.ZodError): string {

@@ -13,7 +13,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { parseKeyPairsIntoRecord, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
   defaultResource,
@@ -46,7 +46,10 @@ export class OpenTelemetry implements Tracing {
   readonly #tracer: Tracer;
 
   constructor({ url, service, version, log, ...config }: TracingConfig & TracedProgram & { url: string }) {
-    const exporter = new ReportingExporter(new OTLPTraceExporter({ url }), log);
+    const { latestOtlpHeaders: latest } = config;
+    // The exporter itself reads the variable, but knows nothing of a file.
+    const headers = latest && { headers: async () => parseKeyPairsIntoRecord(latest()) };
+    const exporter = new ReportingExporter(new OTLPTraceExporter({ url, ...headers }), log);
     const ours = resourceFromAttributes({ 'service.name': service, 'service.version': version });
     const theirs = detectResources({ detectors: [resourceAttributesEnvDetector, serviceNameEnvDetector] });
     this.#provider = new TracerProvider({

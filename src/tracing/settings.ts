@@ -42,6 +42,7 @@ export const tracingSettings = {
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
     description: 'headers to send with traces, as name=value,name=value',
     secret: true,
+    followed: true,
     schema: forTheExporter,
   },
   otlpProtocol: {
@@ -96,7 +97,10 @@ export const tracingSettings = {
   },
 } as const satisfies Settings;
 
-export type TracingConfig = Values<typeof tracingSettings>;
+export interface TracingConfig extends Values<typeof tracingSettings> {
+  /** What the file of OTEL_EXPORTER_OTLP_HEADERS holds now, if it is given as a file. */
+  latestOtlpHeaders?: (() => string | undefined) | undefined;
+}
 
 /**
  * Where traces are sent; undefined if none are.

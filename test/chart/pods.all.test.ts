@@ -231,6 +231,7 @@ test('helm test reaches the API as the operator does', async () => {
   const extraEnv = [
     { name: 'NODE_EXTRA_CA_CERTS', value: '/ca/ca.crt' },
     { name: 'TUNNEL_API_URL', value: 'https://elsewhere' },
+    { name: 'TUNNEL_API_KEY_FILE', value: '/scripts/key' },
   ];
   const extraVolumes = [{ name: 'scripts', secret: { secretName: 'ca' } }];
   const extraVolumeMounts = [{ name: 'scripts', mountPath: '/scripts' }];
@@ -244,6 +245,7 @@ test('helm test reaches the API as the operator does', async () => {
   });
   const env = z.object({ containers: z.array(container).length(1) }).parse(pod?.spec).containers[0]?.env ?? [];
   expect(env).toEqual(expect.arrayContaining(extraEnv));
+  expect(env.map(({ name }) => name)).not.toContain('TUNNEL_API_KEY');
   expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
 });
 

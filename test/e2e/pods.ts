@@ -27,7 +27,7 @@ const GIVEN = {
   leaseNamespace: 'its Pod',
   host: 'its Pod',
   port: 'its Pod',
-} as const satisfies Partial<Record<keyof OperatorConfig, string>>;
+} as const satisfies Partial<Record<keyof typeof operatorSettings, string>>;
 
 const isGiven = (key: string): key is keyof typeof GIVEN => key in GIVEN;
 
@@ -210,8 +210,8 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
   return { startApi, startOperator };
 }
 
-function asSetting(key: string): keyof OperatorConfig {
-  const found = Object.keys(operatorSettings).find((each): each is keyof OperatorConfig => each === key);
+function asSetting(key: string): keyof typeof operatorSettings {
+  const found = Object.keys(operatorSettings).find((each): each is keyof typeof operatorSettings => each === key);
   if (found === undefined) throw new Error(`${key} is no setting`);
   return found;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ApiClock } from '../../src/client/clock.ts';
-import { createApiClient } from '../../src/operator/api-client.ts';
+import { createApiClient, latestKey } from '../../src/operator/api-client.ts';
 import { ApiBudget } from '../../src/operator/controller/api-budget.ts';
 import { createMetrics } from '../../src/operator/metrics.ts';
 import { operatorSettings } from '../../src/operator/settings.ts';
@@ -13,13 +13,14 @@ const error = (status: number, error_code: string) =>
 const unauthenticated = error(401, 'UNAUTHENTICATED');
 
 interface SetUpOptions {
+  apiKey?: () => string;
   mayCall?: () => Promise<void>;
   onInstallation?: (id: string) => void;
   flags?: Record<string, string>;
 }
 
 /** A client of a server that gives these answers; `said` returns the metrics of its calls. */
-async function setUp(answers: Answer[], { mayCall, onInstallation = () => {}, flags = {} }: SetUpOptions = {}) {
+async function setUp(answers: Answer[], { mayCall, apiKey, onInstallation = () => {}, flags = {} }: SetUpOptions = {}) {
   const server = await answering(...answers);
   const metrics = createMetrics();
   let refusals = 0;
@@ -32,6 +33,7 @@ async function setUp(answers: Answer[], { mayCall, onInstallation = () => {}, fl
     clock: new ApiClock(),
     onInstallation,
     ...(mayCall && { mayCall }),
+    ...(apiKey && { apiKey }),
     onUnauthenticated: () => refusals++,
   });
   const said = async () =>
@@ -89,4 +91,18 @@ describe('a call to the management API', () => {
     const { client } = await setUp([hanging()], { flags: { apiTimeout: '100ms' } });
     await expect(client.ipPolicies.delete('ipp_1')).rejects.toThrow('no answer in time');
   });
+});
+
+test('a key that changes while the operator runs is sent from then on, once its owner is in doubt', async () => {
+  let latest = 'first';
+  const doubts: string[] = [];
+  const apiKey = latestKey({ apiKey: 'first', latestApiKey: () => latest }, () => void doubts.push(latest));
+  const { server, client } = await setUp([done, done, done], { apiKey });
+  for (latest of ['first', 'second', 'second']) await client.ipPolicies.delete('ipp_1');
+  expect(server.asked.map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer first',
+    'Bearer second',
+    'Bearer second',
+  ]);
+  expect(doubts).toEqual(['second']);
 });

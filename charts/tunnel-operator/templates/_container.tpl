@@ -17,10 +17,7 @@ resources:
   {{- toYaml $values.resources | nindent 2 }}
 securityContext:
   {{- include "tunnel-operator.containerSecurity" (list $root $values) | nindent 2 }}
-{{- with $values.extraVolumeMounts }}
-volumeMounts:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+{{ include "tunnel-operator.volumeMounts" (list $root $values.extraVolumeMounts) }}
 {{- end -}}
 
 {{/*

@@ -1,11 +1,12 @@
 {{/*
-The environment of a container: the chart's own variables, overridden by extraEnv. Each name appears once, since a
-server-side apply rejects duplicates. Called with a list: the chart's own as YAML, extraEnv.
+The environment of a container: the chart's own variables, overridden by extraEnv, where a secret may be given as a file
+instead. Each name appears once, since a server-side apply rejects duplicates. Called with a list: the chart's own as
+YAML, extraEnv.
 */}}
 {{- define "tunnel-operator.env" -}}
 {{- $extra := index . 1 | default list -}}
 {{- $overridden := list -}}
-{{- range $extra }}{{- $overridden = append $overridden .name -}}{{- end -}}
+{{- range $extra }}{{- $overridden = concat $overridden (list .name (trimSuffix "_FILE" .name) (print .name "_FILE")) -}}{{- end -}}
 {{- $env := list -}}
 {{- range index . 0 | fromYamlArray -}}
 {{- if not (has .name $overridden) -}}{{- $env = append $env . -}}{{- end -}}
@@ -19,9 +20,7 @@ server-side apply rejects duplicates. Called with a list: the chart's own as YAM
 - name: OTEL_EXPORTER_OTLP_ENDPOINT
   value: {{ .endpoint | quote }}
 {{- if .headers.existingSecret }}
-- name: OTEL_EXPORTER_OTLP_HEADERS
-  valueFrom:
-    secretKeyRef: { name: {{ .headers.existingSecret | quote }}, key: {{ .headers.existingSecretKey | quote }} }
+{{ include "tunnel-operator.secretEnv" (list $ "OTEL_EXPORTER_OTLP_HEADERS" (include "tunnel-operator.headersSecret" $)) }}
 {{- end }}
 - name: OTEL_TRACES_SAMPLER
   value: parentbased_traceidratio

@@ -58,8 +58,4 @@ topologySpreadConstraints:
     matchLabelKeys: [pod-template-hash]
 {{- end }}
 {{- end }}
-{{- with $values.extraVolumes }}
-volumes:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
 {{- end -}}

@@ -21,6 +21,22 @@ export function connectionUrlProblem(url: string): string | undefined {
   return URL.canParse(url.replace('@/', '@localhost/')) ? undefined : UNREADABLE;
 }
 
+/**
+ * The URL for each new connection: the latest one while it leads to the same database, perhaps with another password.
+ * Otherwise still the first, since a pool must not lead to two databases.
+ * @param onMoved called for each URL of another database
+ */
+export function urlOfSameDatabase(first: string, latest: () => string, onMoved: () => void): () => string {
+  let refused: string | undefined;
+  return () => {
+    const url = latest();
+    if (withoutSecrets(url) === withoutSecrets(first)) return url;
+    if (url !== refused) onMoved();
+    refused = url;
+    return first;
+  };
+}
+
 /** Host, port and database, for messages. */
 export function withoutSecrets(url: string): string {
   const [, host = '', path = ''] = PARTS.exec(url) ?? [];

@@ -7,6 +7,8 @@ import { parserOf, type ResultRow, type Statement, StatementRun } from './statem
 
 export interface DatabaseOptions {
   url: string;
+  /** The URL for each new connection, for example with a new password. Default: always `url`. */
+  latestUrl?: (() => string) | undefined;
   /** Maximum number of connections. */
   poolSize: number;
   /** Milliseconds that one statement may take on the server. */
@@ -160,9 +162,15 @@ function brokenBy(error: unknown): Error | undefined {
 }
 
 /** Connects when the first connection is taken. */
-function openPool({ url, poolSize, statementTimeoutMs, connectTimeoutMs, onError }: DatabaseOptions): pg.Pool {
+function openPool(options: DatabaseOptions): pg.Pool {
+  const { url, latestUrl = () => url, poolSize, statementTimeoutMs, connectTimeoutMs, onError } = options;
+  class Client extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, connectionString: latestUrl() });
+    }
+  }
   const pool = new pg.Pool({
-    connectionString: url,
+    Client,
     max: poolSize,
     types: { getTypeParser: parserOf },
     connectionTimeoutMillis: connectTimeoutMs,

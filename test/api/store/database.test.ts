@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { urlOfSameDatabase } from '../../../src/api/store/connection-url.ts';
 import {
   type Database,
   type DatabaseObserver,
@@ -144,6 +146,32 @@ test('the observer learns what ran, how long it took, and what failed', async ()
   nowhere.pathname = '/nowhere';
   await expect(run(await opened(1, { url: nowhere.href, observer }), 'select 1')).rejects.toThrow();
   expect(seen).toEqual(['BEGIN', 'SELECT', 'COMMIT', 'undefined', '22012', '3D000']);
+});
+
+test('a new connection has the latest password, and leads to the same database', async () => {
+  const first = await emptyDatabase();
+  const admin = await opened(1, { url: first });
+  const role = `role_${randomBytes(5).toString('hex')}`;
+  await run(admin, `create role ${role} login password 'one'`);
+  const withPassword = (password: string, path = new URL(first).pathname) =>
+    Object.assign(new URL(first), { username: role, password, pathname: path }).href;
+  const moved = vi.fn();
+  let latest = withPassword('one');
+  const db = await opened(1, { url: latest, latestUrl: urlOfSameDatabase(latest, () => latest, moved) });
+  expect(await run(db, 'select current_user as role')).toEqual([{ role }]);
+
+  await run(admin, `alter role ${role} password 'two'`);
+  await run(admin, `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
+  const refused = () => expect(run(db, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+  // The pool may still hold the connection that was ended.
+  await vi.waitFor(refused, { timeout: 10_000 });
+  latest = withPassword('two', '/elsewhere');
+  await refused();
+  await refused();
+  expect(moved).toHaveBeenCalledTimes(1);
+  latest = withPassword('two');
+  expect(await run(db, 'select current_user as role')).toEqual([{ role }]);
+  await run(admin, `drop role ${role}`);
 });
 
 test('a connection sets its application name, time zone and date style', async () => {

@@ -6,7 +6,9 @@ import { request } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const { NAMESPACE, NAME, TUNNEL_API_URL = '', TUNNEL_API_KEY, TIMEOUT_SECONDS, CREDENTIAL_LABELS = '{}' } = process.env;
+const { NAMESPACE, NAME, TUNNEL_API_URL = '', TIMEOUT_SECONDS, CREDENTIAL_LABELS = '{}' } = process.env;
+const { TUNNEL_API_KEY, TUNNEL_API_KEY_FILE } = process.env;
+const apiKey = TUNNEL_API_KEY || (await readFile(TUNNEL_API_KEY_FILE, 'utf8')).trim();
 const api = TUNNEL_API_URL.replace(/\/+$/, '');
 const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port } = process.env;
 const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -73,7 +75,7 @@ async function proveToken() {
   const secret = await kube('GET', `/api/v1/namespaces/${NAMESPACE}/secrets/${NAME}`);
   const response = await fetch(`${api}/credentials/authenticate`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${TUNNEL_API_KEY}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ token: Buffer.from(secret.data.token, 'base64').toString(), bind: 'a.test.example.com' }),
   });
   const answer = await response.json();

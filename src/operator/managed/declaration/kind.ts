@@ -32,12 +32,9 @@ export interface End<R extends Remote> {
 }
 
 /** In the status of kinds whose objects expire. */
-const expiresAt = z
-  .string()
-  .optional()
-  .meta({
-    description: 'When it expires, by the clock of the management API; a chain of certificates, when its first does.',
-  });
+const expiresAt = z.string().optional().meta({
+  description: 'When it expires, by the clock of the management API; a chain of certificates, when its first does.',
+});
 export const EXPIRY_STATUS = { expiresAt };
 
 /** Whether objects of the kind expire, or what they refer to. */

@@ -27,6 +27,7 @@ import { ipPolicies } from './rows/ip-policies.ts';
 import { ipPolicyRules } from './rows/ip-policy-rules.ts';
 import { limits } from './rows/limits.ts';
 import { reservedDomains } from './rows/reserved-domains.ts';
+import { resourceManagers } from './rows/resource-managers.ts';
 import { sshCertificateAuthorities } from './rows/ssh-certificate-authorities.ts';
 import { sshHostCertificates } from './rows/ssh-host-certificates.ts';
 import { tlsCertificates } from './rows/tls-certificates.ts';
@@ -57,6 +58,7 @@ const OWN: readonly Section[] = [
   conditionalRequests,
   idempotencyKeys,
   idempotencyScopes,
+  resourceManagers,
   ipPolicyRules,
   endpointConfigurations,
   tunnelGroupBackends,

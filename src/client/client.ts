@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
 import { eventTypeList } from '../resources/definition/event-type.ts';
 import { closedIdempotencyKey, idempotencyDigest, idempotencyScope } from '../resources/definition/idempotency.ts';
+import { MODULES, WHOLE } from '../resources/definition/manager.ts';
 import type { Parent, Resource } from '../resources/definition/resource.ts';
 import { families } from '../resources/families.ts';
 import { httpsEdgeRoute } from '../resources/https-edge-route.ts';
@@ -24,13 +25,15 @@ import type { CallOptions, ChangeOptions } from './call-options.ts';
 import { read, remember } from './entity-tags.ts';
 import { eventSourceClient } from './event-source-client.ts';
 import { type FamilyClient, familyClient } from './family-client.ts';
+import { managerClient } from './manager-client.ts';
 import { moduleClient } from './module-client.ts';
 import { segment } from './path-segment.ts';
 import { createTransport, type Transport, type TransportOptions } from './transport.ts';
 
 // The package exports these in addition to the client.
 export type { ErrorCode } from '../resources/definition/errors.ts';
-export type { CallOptions, ChangeOptions, CreateOptions } from './call-options.ts';
+export type { Manager } from '../resources/definition/manager.ts';
+export type { CallOptions, ChangeOptions, ClaimOptions, CreateOptions, WriteOptions } from './call-options.ts';
 export { etagOf, isReplay } from './entity-tags.ts';
 export { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 export type { FamilyClient, Page } from './family-client.ts';
@@ -59,6 +62,9 @@ export function createClient(options: ClientOptions) {
         backend: moduleClient(transport, edge, tlsEdgeBackend),
       };
     },
+    /** Which object of which cluster manages a resource, and which one its modules. */
+    resourceManagers: managerClient(transport, WHOLE),
+    moduleManagers: managerClient(transport, MODULES),
     eventSources: (subscriptionId: string) => eventSourceClient(transport, subscriptionId),
     /** All types that a subscription may have as sources. */
     async eventTypes(call: CallOptions = {}) {

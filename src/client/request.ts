@@ -6,6 +6,7 @@ import {
   IDEMPOTENCY_SEQUENCE_HEADER,
   type IdempotencyPlace,
 } from '../resources/definition/idempotency.ts';
+import { type Manager, RESOURCE_MANAGER_HEADER, writeManager } from '../resources/definition/manager.ts';
 
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -14,6 +15,7 @@ export interface ApiRequest {
   body?: unknown;
   idempotencyKey?: string | undefined;
   idempotencyPlace?: IdempotencyPlace | undefined;
+  manager?: Manager | undefined;
   ifMatch?: string | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -67,7 +69,7 @@ export function wireRequest(
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
-  const { idempotencyKey, idempotencyPlace: place, ifMatch, method } = call;
+  const { idempotencyKey, idempotencyPlace: place, manager, ifMatch, method } = call;
   const headers: Record<string, string> = {
     authorization: `Bearer ${typeof apiKey === 'string' ? apiKey : apiKey()}`,
     'service-version': '2',
@@ -77,6 +79,7 @@ export function wireRequest(
       [IDEMPOTENCY_SCOPE_HEADER]: place.scope,
       [IDEMPOTENCY_SEQUENCE_HEADER]: String(place.sequence),
     }),
+    ...(manager && { [RESOURCE_MANAGER_HEADER]: writeManager(manager) }),
     ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
     ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
   };

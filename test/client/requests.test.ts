@@ -11,6 +11,7 @@ const NOTHING: Answer = { status: 200, body: {} };
 const ifMatch = '"7"';
 const idempotencyKey = 'key-1';
 const idempotencyPlace = { scope: 'scope-1', sequence: 3 };
+const manager = { id: 'c/o', namespace: 'shop', kind: 'IPPolicy', name: 'office' };
 const digest = idempotencyDigest('a?b');
 const rules = [{ cidr: '192.0.2.0/24', action: 'allow' as const }];
 const issuer = { issuer: 'https://a.example', client_id: 'a', client_secret: 'b' };
@@ -39,6 +40,7 @@ const reads: Case[] = [
   [`GET /idempotency_scopes/${digest}`, (client) => client.idempotencyScope('a?b')],
   [`PUT /idempotency_scopes/${digest}/closed`, (client) => client.closeIdempotencyScope('a?b')],
   ['POST /ip_policies', (client) => client.ipPolicies.create({ metadata: 'm' }), { metadata: 'm' }],
+  ['GET /resource_managers/a%3Fb', (client) => client.resourceManagers.get('a?b')],
 ];
 
 const creates: Case[] = [
@@ -77,6 +79,18 @@ const changes: Case[] = [
   ['DELETE /event_subscriptions/a/sources/t', (client) => client.eventSources('a').delete('t', { ifMatch })],
 ];
 
+const managed: Case[] = [
+  ['POST /ip_policies', (client) => client.ipPolicies.create({}, { manager }), {}],
+  ['PATCH /ip_policies/x', (client) => client.ipPolicies.update('x', {}, { manager }), {}],
+  ['PUT /resource_managers/a%3Fb', (client) => client.resourceManagers.claim('a?b', { manager }), {}],
+  [
+    'PUT /resource_managers/a/modules',
+    (client) => client.moduleManagers.claim('a', { manager, takeOverFrom: 'd/p' }),
+    { take_over_from: 'd/p' },
+  ],
+  ['DELETE /resource_managers/a/modules', (client) => client.moduleManagers.release('a', { manager })],
+];
+
 const COMMON = { authorization: 'Bearer the-key', 'service-version': '2', 'user-agent': 'tunnel-operator-client' };
 const CREATE = {
   'idempotency-key': 'key-1',
@@ -84,11 +98,13 @@ const CREATE = {
   'idempotency-sequence': '3',
 };
 const CHANGE = { 'if-match': '"7"' };
+const MANAGED = { 'resource-manager': 'c/o; namespace=shop; kind=IPPolicy; name=office' };
 
 test.each<[headers: Record<string, string>, ...Case]>([
   ...reads.map((each): [Record<string, string>, ...Case] => [{}, ...each]),
   ...creates.map((each): [Record<string, string>, ...Case] => [CREATE, ...each]),
   ...changes.map((each): [Record<string, string>, ...Case] => [CHANGE, ...each]),
+  ...managed.map((each): [Record<string, string>, ...Case] => [MANAGED, ...each]),
 ])('the client sends %o with %s', async (headers, sent, call, body) => {
   const server = await record(NOTHING);
   const client = createClient({ baseUrl: `${server.url}/base//`, apiKey: 'the-key', retries: 0 });
@@ -135,6 +151,9 @@ test('every call can be aborted', async () => {
     client.closeIdempotencyKey('a', { signal }),
     client.idempotencyScope('a', { signal }),
     client.closeIdempotencyScope('a', { signal }),
+    client.resourceManagers.get('a', { signal }),
+    client.resourceManagers.claim('a', { signal }),
+    client.moduleManagers.release('a', { signal }),
   ];
   const outcomes = await Promise.all(calls.map((call) => call.catch((error: unknown) => String(error))));
   expect(outcomes).toEqual(calls.map(() => 'Error: enough'));

@@ -1,4 +1,5 @@
 /** A mounted family: its definition, its hooks, its rows, and how they are shown. */
+import { type ManagedPart, WHOLE } from '../../resources/definition/manager.ts';
 import { type Fields, isShown, type Resource, type View } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
@@ -8,6 +9,7 @@ import type { Executor } from '../store/database.ts';
 import { changeEvent } from '../store/outbox.ts';
 import { FIRST, type Repository, type Row, repository } from '../store/repository.ts';
 import type { EventDetails, Hooks, WriteContext } from './hooks.ts';
+import { hold } from './managers.ts';
 import { dropReferences, referringFields } from './references.ts';
 import { linker, type ViewOfRow, viewer } from './view.ts';
 
@@ -112,16 +114,21 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
 export type SingleCall<Body = unknown> = Call<'id', unknown, Body>;
 
 /** What to do with a row that is locked. */
-type Work = (context: WriteContext, row: Row) => Promise<OperationResult>;
+export type Work = (context: WriteContext, row: Row) => Promise<OperationResult>;
 
-/** Runs a change of one existing resource: locked, visible to the caller, and at a revision that they accept. */
+/**
+ * Runs a change of one existing resource: locked, visible to the caller, managed by no other than the call names, and at a
+ * revision that they accept.
+ * @param part what the call changes
+ */
 export function writeLocked<R extends Resource>(
   api: Api,
   family: Family<R>,
   call: SingleCall,
   work: Work,
+  part?: ManagedPart,
 ): Promise<OperationResult> {
-  return api.db.transaction((tx) => writeLockedIn(api, tx, family, call, work));
+  return api.db.transaction((tx) => withLocked(api, tx, family, call, family.rows.lock, work, part));
 }
 
 /** The same for a removal. */
@@ -152,11 +159,13 @@ async function withLocked<R extends Resource>(
   call: SingleCall,
   lock: Repository['lock'],
   work: Work,
+  part: ManagedPart = WHOLE,
 ): Promise<OperationResult> {
   const { id } = call.params;
   const context = { api, tx, caller: call.caller };
   await family.hooks.lockFirst?.(context, id);
   const row = family.require(await lock(tx, id), id, call);
+  if (call.manager) await hold(tx, { resourceId: id, part }, call.manager);
   checkIfMatch(call.ifMatch, row.revision);
   return work(context, row);
 }

@@ -4,17 +4,28 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { MODULES } from '../../resources/definition/manager.ts';
 import type { Module } from '../../resources/definition/module.ts';
 import { readOnlyInModule } from '../../resources/definition/read-only.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
-import { operation } from '../http/operation.ts';
+import { type Api, operation } from '../http/operation.ts';
 import { isSame, memberOf, refuseUnless } from '../http/read-only-members.ts';
 import type { Row } from '../store/repository.ts';
-import { accessOf, type Family, initialFields, singleParameters, writeLocked, writeRow } from './family.ts';
+import {
+  accessOf,
+  type Family,
+  initialFields,
+  type SingleCall,
+  singleParameters,
+  type Work,
+  writeLocked,
+  writeRow,
+} from './family.ts';
 import type { WriteContext } from './hooks.ts';
+import { release } from './managers.ts';
 import { getModule, putModule, removeModule, removeModules, type Settings } from './module-store.ts';
 import { given } from './operations.ts';
 import { dropReferences, pointersOf, referringFields, setReferences } from './references.ts';
@@ -58,8 +69,11 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       await setReferences(tx, from, settings ? pointersOf(module.fields, name, settings[name]) : []);
     }
   };
-  const touch = (context: WriteContext, row: Row, has: boolean) => {
+  const write = (api: Api, call: SingleCall, work: Work) => writeLocked(api, family, call, work, MODULES);
+  const touch = async (context: WriteContext, row: Row, has: boolean) => {
     const others = moduleNames.parse(row.modules).filter((name) => name !== module.name);
+    // Nothing is left to manage.
+    if (!has && others.length === 0) await release(context.tx, { resourceId: row.id, part: MODULES });
     return writeRow(context, family, { ...row, modules: has ? [...others, module.name].sort() : others });
   };
 
@@ -74,10 +88,11 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
         `GET shows. ${tag}`,
       body: module.input as z.ZodType<Record<string, unknown>>,
       readOnly: readOnlyInModule(module.fields),
+      manages: 'optionally',
       success,
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
-        writeLocked(api, family, call, async (context, row) => {
+        write(api, call, async (context, row) => {
           const settings = { ...initial, ...given(module.fields, call.body) };
           const before = await getModule(api.secrets, context.tx, row.id, module);
           const body = show(settings, call.base);
@@ -117,10 +132,11 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       operationId: nameOf('delete'),
       summary: `Delete ${subject}`,
       description: 'Deletes the module and its settings. To keep the settings, set `enabled` to false instead.',
+      manages: 'optionally',
       success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
-        writeLocked(api, family, call, async (context, row) => {
+        write(api, call, async (context, row) => {
           require(await getModule(api.secrets, context.tx, row.id, module), row.id);
           await refer(context, row, undefined);
           await removeModule(context.tx, row.id, module);

@@ -1,8 +1,9 @@
 /** The handlers of the five operations of every family. */
 import { isDeepStrictEqual } from 'node:util';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { newId } from '../../resources/definition/id.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempotency.ts';
+import { type Manager, WHOLE } from '../../resources/definition/manager.ts';
 import { idsOf } from '../../resources/definition/reference.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
@@ -16,6 +17,7 @@ import { changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 import { type Family, removeLocked, type SingleCall, writeLocked } from './family.ts';
 import { attempt, claim, type Replay, recall } from './idempotency.ts';
+import { hold } from './managers.ts';
 import { MAX_LIMIT, pageJson } from './paging.ts';
 import { refuseOtherValues } from './read-only.ts';
 import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
@@ -30,7 +32,7 @@ export async function create<R extends Resource>(
   call: CreateCall,
 ): Promise<OperationResult> {
   const { resource, hooks, rows, shownOnce: once } = family;
-  const { caller, base } = call;
+  const { caller, base, manager } = call;
   const key = call.idempotencyKey;
   const tried = key === undefined ? undefined : attempt(key, call);
   const answer = (status: number, body: object, shownToken: string | null, headers = {}): OperationResult => {
@@ -42,6 +44,7 @@ export async function create<R extends Resource>(
 
   if (tried && hooks.prepare) {
     const earlier = await recall(api.db, tried);
+    if (earlier && manager) await api.db.transaction((tx) => holdReplayed(tx, family, earlier, manager));
     if (earlier) return replayed(earlier);
   }
   const id = newId(resource.prefix);
@@ -55,7 +58,7 @@ export async function create<R extends Resource>(
     await requireParent(tx, family, call.params, 'for key share');
     await setFieldReferences(tx, family, row, referring);
     await hooks.beforeCreate?.({ api, tx, caller }, family.typed(view));
-    await rows.insert(tx, row, event);
+    await rows.insert(tx, row, event, manager);
     await hooks.afterCreate?.({ api, tx, caller }, family.typed(view));
   };
 
@@ -72,12 +75,26 @@ export async function create<R extends Resource>(
     const earlier = await api.db.transaction(async (tx) => {
       const replay = await claim(tx, tried, response);
       if (!replay) await insert(tx);
+      else if (manager) await holdReplayed(tx, family, replay, manager);
       return replay;
     });
     return earlier ? replayed(earlier) : answer(201, view, token);
   } catch (error) {
     throw await explained(api, family, error, row);
   }
+}
+
+const withId = z.object({ id: z.string() });
+
+/** The first attempt may have named no manager, or the resource may have another one by now. @throws CONFLICT */
+async function holdReplayed<R extends Resource>(
+  tx: Executor,
+  { rows }: Family<R>,
+  { body }: Replay,
+  manager: Manager,
+): Promise<void> {
+  const { id: resourceId } = withId.parse(body);
+  if (await rows.lock(tx, resourceId)) await hold(tx, { resourceId, part: WHOLE }, manager);
 }
 
 /** The row of a new resource, and its one-time token. */

@@ -22,6 +22,7 @@ import { closeIdempotencyScope, getIdempotencyScope } from './idempotency-scopes
 import { ipPolicies } from './ip-policy.ts';
 import { ipPolicyRules } from './ip-policy-rule.ts';
 import { reservedDomains } from './reserved-domain.ts';
+import { managerOperations } from './resource-managers.ts';
 import { sshCertificateAuthorities } from './ssh-certificate-authority.ts';
 import { sshHostCertificates } from './ssh-host-certificate.ts';
 import { tlsCertificates } from './tls-certificate.ts';
@@ -50,7 +51,7 @@ const SPECIAL = [
   apiKeys,
 ];
 
-export type Mounted = Pick<Family, 'operations'> & {
+export type Mounted = Pick<Family, 'operations' | 'rows' | 'require'> & {
   readonly resource: Resource;
   /** Only their names matter here; their parameters differ from family to family. */
   readonly hooks: { readonly [name in keyof Hooks]?: unknown } & Pick<Hooks, 'sealed'>;
@@ -67,6 +68,7 @@ export const OPERATIONS: readonly Operation[] = [
   closeIdempotencyKey,
   getIdempotencyScope,
   closeIdempotencyScope,
+  ...managerOperations(MOUNTED),
 ];
 
 /** The columns with secrets: what a rotation of the encryption key has to re-encrypt. */

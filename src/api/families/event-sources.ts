@@ -95,6 +95,7 @@ export function addSources(subscriptions: Subscriptions): void {
       readOnly: SOURCE_READ_ONLY,
       success: { status: 201, description: 'The new source.', schema: eventSource },
       creates: true,
+      manages: 'optionally',
       errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'PRECONDITION_FAILED'],
       async handle(call, api) {
         const problem = CATALOGUE.problem(call.body.type);
@@ -165,6 +166,7 @@ export function addSources(subscriptions: Subscriptions): void {
         'Changes nothing, since a source has nothing that can be changed. The body is an empty object, or what GET shows.',
       body: eventSourceUpdate,
       readOnly: SOURCE_READ_ONLY,
+      manages: 'optionally',
       success: { status: 200, description: 'The unchanged source.', schema: eventSource },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
@@ -183,6 +185,7 @@ export function addSources(subscriptions: Subscriptions): void {
       operationId: 'deleteEventSource',
       summary: 'Remove a source from an event subscription',
       description: 'Events of this type are no longer sent.',
+      manages: 'optionally',
       success: { status: 204, description: 'Deleted.' },
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>

@@ -120,6 +120,7 @@ function detach(what: string, field: string): Operation {
     tag,
     access: accessOf(reservedDomain),
     params: { id: idParameter(reservedDomain) },
+    manages: 'optionally',
     success: { status: 204, description: `The domain has no ${label}.` },
     errors: ['PRECONDITION_FAILED'],
     async handle(call, api) {

@@ -90,6 +90,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
       'by CIDR block: those that stay keep their id.',
     body: ruleSet,
     readOnly: RULE_SET_READ_ONLY,
+    manages: 'optionally',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
     errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
     async handle(call, api) {

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../resources/definition/errors.ts';
 import type { IdempotencyPlace } from '../../resources/definition/idempotency.ts';
+import type { Manager } from '../../resources/definition/manager.ts';
 import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Database } from '../store/database.ts';
@@ -31,6 +32,8 @@ export interface Call<P extends string = string, Query = unknown, Body = unknown
   idempotencyKey: string | undefined;
   /** Only with a key. */
   idempotencyPlace: IdempotencyPlace | undefined;
+  /** In whose name the request is made, if it says so. */
+  manager: Manager | undefined;
   /** Prefix of `uri` members: scheme, host and perhaps a path, without a slash at the end. */
   base: string;
   /** Charges a large response before it is read from the database. @throws RATE_LIMITED, UNAVAILABLE */
@@ -75,6 +78,8 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
   /** Takes an Idempotency-Key, and with it an Idempotency-Scope and Idempotency-Sequence. */
   creates?: boolean;
+  /** Takes a Resource-Manager, and may answer with CONFLICT. */
+  manages?: 'optionally' | 'always';
   /** Responds with an ETag. */
   tagged?: boolean;
   /** In addition to those that every operation may return. */

@@ -1,4 +1,4 @@
-/** Reads request headers: the version, the request id, and those of idempotent creates. */
+/** Reads request headers: the version, the request id, the manager, and those of idempotent creates. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -10,8 +10,14 @@ import {
   idempotencyScopeName,
   idempotencySequence,
 } from '../../resources/definition/idempotency.ts';
+import {
+  type Manager,
+  managerHeader,
+  RESOURCE_MANAGER_HEADER,
+  readManager,
+} from '../../resources/definition/manager.ts';
 import { invalidByRule, unknownTransferCoding } from '../errors/errors.ts';
-import type { Call } from './operation.ts';
+import type { Call, Operation } from './operation.ts';
 import { ISSUE_MESSAGES } from './validation.ts';
 
 /** The version of this API, which requests may name and responses always do. */
@@ -70,6 +76,17 @@ export function parseIdempotency(
   if (scope === undefined) throw missing('Idempotency-Scope', 'an Idempotency-Sequence');
   if (sequence === undefined) throw missing('Idempotency-Sequence', 'an Idempotency-Scope');
   return { idempotencyKey: key, idempotencyPlace: { scope, sequence } };
+}
+
+/** Throws INVALID_REQUEST if the header is malformed, or missing where it is always needed. */
+export function parseManager(
+  request: Pick<FastifyRequest, 'headers'>,
+  needed: NonNullable<Operation['manages']>,
+): Manager | undefined {
+  const given = parse('Resource-Manager', managerHeader, header(request, RESOURCE_MANAGER_HEADER));
+  if (given !== undefined) return readManager(given);
+  if (needed === 'always') throw invalidByRule({ 'Resource-Manager': 'is required' });
+  return undefined;
 }
 
 function parse<T extends z.ZodType>(name: string, schema: T, value: string | undefined): z.output<T> | undefined {

@@ -23,6 +23,7 @@ import {
   checkSingle,
   header,
   parseIdempotency,
+  parseManager,
   SERVICE_VERSION,
   SERVICE_VERSION_HEADER,
 } from './request-headers.ts';
@@ -108,6 +109,7 @@ function addRoute(
       ifMatch: condition === 'If-Match' ? parseTags(condition, header(request, 'if-match')) : undefined,
       ifNoneMatch: condition === 'If-None-Match' ? parseTags(condition, header(request, 'if-none-match')) : undefined,
       ...(operation.creates ? parseIdempotency(request) : NO_IDEMPOTENCY),
+      manager: operation.manages && parseManager(request, operation.manages),
       base: baseOf(request),
       reserve: (size) => request.charge?.add(size),
       withoutPermit,

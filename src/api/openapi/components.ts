@@ -1,6 +1,7 @@
 /** The parts of the OpenAPI document that operations share: errors, parameters, headers. */
 import { ERROR_STATUS, type ErrorCode, errorBody } from '../../resources/definition/errors.ts';
 import { idempotencyKey, idempotencyScopeName, idempotencySequence } from '../../resources/definition/idempotency.ts';
+import { MANAGER_EXAMPLE, managerHeader } from '../../resources/definition/manager.ts';
 import { inline, type Json, nameOf, ref } from './schemas.ts';
 
 const MEANING: Record<ErrorCode, string> = {
@@ -9,7 +10,8 @@ const MEANING: Record<ErrorCode, string> = {
   PERMISSION_DENIED: 'The caller may not do this.',
   NOT_FOUND: 'The resource does not exist, or is hidden from the caller.',
   METHOD_NOT_ALLOWED: 'The path does not support this method.',
-  CONFLICT: 'The request conflicts with an existing resource, or the idempotency key or scope is closed.',
+  CONFLICT:
+    'The request conflicts with an existing resource, another object manages it, or the idempotency key or scope is closed.',
   RESOURCE_IN_USE: 'Other resources refer to this one. `details` lists them.',
   PRECONDITION_FAILED: 'The resource has changed since the revision in If-Match.',
   PAYLOAD_TOO_LARGE: 'The body is too large.',
@@ -64,6 +66,16 @@ export const pascal = (code: string) =>
     .map((word) => word.charAt(0) + word.slice(1).toLowerCase())
     .join('');
 
+const RESOURCE_MANAGER = {
+  name: 'Resource-Manager',
+  in: 'header',
+  description:
+    'The object in whose name the request is made. If another manager is recorded, the response is 409 and nothing changes; ' +
+    'without a record, this one is recorded.',
+  schema: inline(managerHeader),
+  example: MANAGER_EXAMPLE,
+};
+
 export const PARAMETERS = {
   ServiceVersion: {
     name: 'Service-Version',
@@ -105,6 +117,8 @@ export const PARAMETERS = {
     schema: inline(idempotencySequence),
     example: '1',
   },
+  ResourceManager: RESOURCE_MANAGER,
+  NeededResourceManager: { ...RESOURCE_MANAGER, required: true },
   IfMatch: {
     name: 'If-Match',
     in: 'header',

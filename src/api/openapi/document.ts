@@ -22,6 +22,7 @@ const TAGS: Record<string, string> = {
   'SSH certificates': 'Certificates that identify hosts to SSH clients.',
   'Users and keys': 'The users and bots of this API, and their keys.',
   'Idempotency keys': 'For finding resources whose creation response was lost.',
+  'Resource managers': 'Which object of which cluster manages a resource.',
 };
 
 const IDEMPOTENCY = ['IdempotencyKey', 'IdempotencyScope', 'IdempotencySequence'];
@@ -77,7 +78,7 @@ function documentOf(operations: readonly Operation[], version: string): Json {
 
 function describe(operation: Operation, all: readonly Operation[], schemas: Json): Json {
   const json = (schema: z.ZodType) => content(schema, schemas);
-  const { success, body, method, tagged, creates } = operation;
+  const { success, body, method, tagged, creates, manages } = operation;
   const condition = conditionOf(operation);
   const parameters = [
     ...Object.entries(operation.params).map(([name, { schema, description }]) => ({
@@ -89,6 +90,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
     })),
     ...queryParameters(operation.query),
     ...(creates ? IDEMPOTENCY.map((name) => ref('parameters', name)) : []),
+    ...(manages ? [ref('parameters', manages === 'always' ? 'NeededResourceManager' : 'ResourceManager')] : []),
     ...(condition ? [ref('parameters', condition.replaceAll('-', ''))] : []),
     ref('parameters', 'ServiceVersion'),
     ref('parameters', 'RequestId'),
@@ -98,6 +100,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
     ...(method === 'GET' ? [] : WITH_BODY),
     ...(operation.access === 'admin' || creates ? (['PERMISSION_DENIED'] as const) : []),
     ...(Object.keys(operation.params).length > 0 ? (['NOT_FOUND'] as const) : []),
+    ...(manages ? (['CONFLICT'] as const) : []),
     ...(operation.errors ?? []),
   ]);
   return {

@@ -35,6 +35,9 @@ export function eventCte(first: number): string {
   return `event as (insert into events (${COLUMNS.join(', ')}) values (${parameters}))`;
 }
 
+/** How many values `eventCte` takes. */
+export const EVENT_VALUES = COLUMNS.length;
+
 /** The values for `eventCte`. */
 export function eventValues(event: OutboxEvent): unknown[] {
   const { id, type, occurred_at, actor, resource_id, payload } = event;

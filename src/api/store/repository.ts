@@ -4,9 +4,11 @@
  * Each write of one resource is one statement that also writes its event, so that neither exists without the other, and
  * so that a change that needs nothing else needs no BEGIN and COMMIT.
  */
+import type { Manager } from '../../resources/definition/manager.ts';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
 import type { Executor } from './database.ts';
-import { eventCte, eventsCte, eventValues, type OutboxEvent } from './outbox.ts';
+import { forgetManagersCte, managerCte, managerValues } from './manager-record.ts';
+import { EVENT_VALUES, eventCte, eventsCte, eventValues, type OutboxEvent } from './outbox.ts';
 import type { Statement } from './statement.ts';
 
 /** A stored resource: its fields, and what every table has. Timestamps are RFC 3339 in UTC. */
@@ -47,10 +49,11 @@ export interface Repository {
   page(db: Executor, query: PageQuery): Promise<Page>;
   /** All rows with this value in one column, in order of id. With `part`, at most `limit` of them, after an id. */
   where(db: Executor, column: string, value: string, part?: { after: string; limit: number }): Promise<Row[]>;
-  insert(db: Executor, row: Row, event: OutboxEvent): Promise<void>;
+  /** @param manager recorded with it, if there is one */
+  insert(db: Executor, row: Row, event: OutboxEvent, manager?: Manager): Promise<void>;
   /** Writes all fields of a locked row; returns its new revision. */
   update(tx: Executor, row: Row, event: OutboxEvent): Promise<number>;
-  /** Deletes a locked row, and the records of the idempotency keys that made it. */
+  /** Deletes a locked row, with the records of the idempotency keys that made it and of its managers. */
   remove(tx: Executor, id: string, event: OutboxEvent): Promise<void>;
   /** For parts of a resource, whose own event reports them. */
   insertMany(tx: Executor, rows: readonly Row[]): Promise<void>;
@@ -82,15 +85,19 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   const assignments = (from: (column: string, index: number) => string) =>
     [...mutable.map((column, index) => `${column} = ${from(column, index)}`), 'revision = t.revision + 1'].join(', ');
   const forget = (match: string) =>
-    `forgotten as (delete from idempotency_keys where resource_id ${match} and closed_at is null)`;
+    `forgotten as (delete from idempotency_keys where resource_id ${match} and closed_at is null),
+     ${forgetManagersCte(match)}`;
 
   const get = prepared('get', `select ${shown} from ${table} where id = $1`);
   const lock = prepared('lock', `select ${shown} from ${table} where id = $1 for no key update`);
   const lockToRemove = prepared('lock_to_remove', `select ${shown} from ${table} where id = $1 for update`);
-  const insert = prepared(
-    'insert',
-    `with ${eventCte(written.length + 1)}
-     insert into ${table} (${written.join(', ')}) values (${parameters(written.length).join(', ')})`,
+  const inserting = (ctes: string) =>
+    `with ${ctes} insert into ${table} (${written.join(', ')}) values (${parameters(written.length).join(', ')})`;
+  const insertedEvent = eventCte(written.length + 1);
+  const insert = prepared('insert', inserting(insertedEvent));
+  const insertManaged = prepared(
+    'insert_managed',
+    inserting(`${insertedEvent}, ${managerCte(written.length + EVENT_VALUES + 1, { id: '$1', since: '$2' })}`),
   );
   const update = prepared(
     'update',
@@ -165,9 +172,10 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
       const text = `select ${shown} from ${table} where ${column} = $1 and id > $2 order by id limit $3`;
       return rows(db, prepared(`by_${column}`, text)(value, part?.after ?? FIRST, part?.limit ?? null));
     },
-    async insert(db, row, event) {
-      const values = [...fields, ...hidden].map((column) => columnValue(row, column));
-      await db.query(insert(row.id, row.created_at, row.created_at, ...values, ...eventValues(event)));
+    async insert(db, row, event, manager) {
+      const columns = [...fields, ...hidden].map((column) => columnValue(row, column));
+      const values = [row.id, row.created_at, row.created_at, ...columns, ...eventValues(event)];
+      await db.query(manager ? insertManaged(...values, ...managerValues(manager)) : insert(...values));
     },
     async update(tx, row, event) {
       const values = mutable.map((column) => columnValue(row, column));

@@ -120,6 +120,8 @@ export const MATRIX: Record<string, object> = {
       extraInitContainers: [sidecar('first')],
       acceptNewOwner: 'usr_01m7yvm3eyf20vnt1006h45zq2',
       adoptNamespaces: ['-'],
+      clusterId: 'prod.eu',
+      takeOverFrom: ['lost', 'gone'],
     },
     networkPolicy: {
       enabled: true,

@@ -161,6 +161,16 @@ test('watching only some namespaces needs no cluster-wide right', async () => {
   expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(['a', 'b']);
 });
 
+test('the operator may read the UID of its cluster, unless it is given an id', async () => {
+  const inSystem = async (operator: object) =>
+    named(await render({ ...DATABASE, watchNamespaces: ['a'], operator }), 'Role').filter(
+      ({ metadata }) => metadata.namespace === 'kube-system',
+    );
+  const rules = [{ apiGroups: [''], resources: ['namespaces'], resourceNames: ['kube-system'], verbs: ['get'] }];
+  expect(await inSystem({})).toMatchObject([{ rules }]);
+  expect(await inSystem({ clusterId: 'prod.eu' })).toEqual([]);
+});
+
 test("editors of a namespace may edit every kind but API keys, which could grant the operator's rights", async () => {
   const objects = await render(DATABASE, { only: ['user-roles.yaml'] });
   const edit = objects.find(({ metadata }) => metadata.name.endsWith('-edit'));

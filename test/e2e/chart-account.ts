@@ -11,7 +11,12 @@ import type { CommandResult } from '../harness.ts';
 
 export type Kubectl = (args: readonly string[], options?: { input?: string }) => Promise<CommandResult>;
 
-const rule = z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) });
+const rule = z.object({
+  apiGroups: z.array(z.string()),
+  resources: z.array(z.string()),
+  resourceNames: z.array(z.string()).optional(),
+  verbs: z.array(z.string()),
+});
 export type Rule = z.output<typeof rule>;
 const metadata = z.looseObject({ namespace: z.string().optional() });
 const role = z.looseObject({ kind: z.string(), metadata, rules: z.array(rule) });
@@ -23,8 +28,10 @@ const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-account-'));
 
 /** The rules that the chart grants in a namespace that the operator watches, and for its Lease. */
 export async function chartRules(): Promise<Rule[]> {
-  const roles = (await rights('any', ['any'])).filter(({ kind }) => kind === 'Role');
-  return roles.flatMap((object) => role.parse(object).rules);
+  const roles = (await rights('any', ['any']))
+    .filter(({ kind }) => kind === 'Role')
+    .map((object) => role.parse(object));
+  return roles.filter(({ metadata }) => metadata.namespace === 'any').flatMap(({ rules }) => rules);
 }
 
 const rights = (namespace: string, watchNamespaces: readonly string[]) =>
@@ -74,8 +81,10 @@ export async function chartAccount(
 
 /** Waits until the API server grants the last of these rules. It applies rules a moment after it has stored them. */
 async function untilGranted(run: Kubectl, user: string, namespace: string | undefined, rules: readonly Rule[]) {
-  const rights = rules.flatMap(({ apiGroups, resources, verbs }) =>
-    resources.flatMap((resource) => verbs.map((verb) => ({ group: apiGroups[0], resource, verb }))),
+  const rights = rules.flatMap(({ apiGroups, resources, resourceNames = [], verbs }) =>
+    resources.flatMap((resource) =>
+      verbs.map((verb) => ({ group: apiGroups[0], resource, verb, name: resourceNames[0] })),
+    ),
   );
   const last = rights.findLast(({ resource }) => !resource.includes('/'));
   if (last === undefined) return;

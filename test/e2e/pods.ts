@@ -20,6 +20,8 @@ const GIVEN = {
   apiKey: 'the chart',
   namespaces: 'the chart',
   acceptNewOwner: 'the chart',
+  clusterId: 'the chart',
+  takeOverFrom: 'the chart',
   adoptNamespaces: 'the chart',
   shutdownMs: 'the chart',
   kubeconfig: 'its Pod',
@@ -174,6 +176,8 @@ export async function podsFor(lines: { api: string[]; operator: string[] }, keys
         apiUrl: inCluster.get(config.apiUrl) ?? config.apiUrl,
         apiKey: { existingSecret: `${name}-key` },
         acceptNewOwner: config.acceptNewOwner ?? '',
+        clusterId: config.clusterId ?? '',
+        takeOverFrom: config.takeOverFrom ?? [],
         adoptNamespaces: config.adoptNamespaces ?? [],
         extraEnv: env.map(([key, value]) => ({
           name: operatorSettings[asSetting(key)].env,

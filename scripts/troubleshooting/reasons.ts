@@ -191,8 +191,10 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   managementConflict: {
     concern: 'another object',
     on: READY,
-    meaning: 'Another object manages the same resource, or an older object adopts it.',
-    remedy: 'Keep one of the two. The other takes over when the first one gives the resource up.',
+    meaning:
+      'Another object manages the same resource, or an older object adopts it. The message names it, with its cluster if it may be another one.',
+    remedy:
+      'Keep one of the two. The other takes over when the first one gives the resource up. If the first is lost, [take over](operator/clusters.md#take-over).',
   },
   deletionBlocked: {
     concern: 'another object',
@@ -246,10 +248,11 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
 export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = {
   created: 'A resource was created for the object.',
   adopted: 'An existing resource was adopted.',
+  takenOver: 'The resource was taken over from another manager, which the message names.',
   adoptionIgnored: 'The annotation `adopt` has no effect: the object has a resource already.',
   updated: 'The resource was changed to match the spec; the message names the fields.',
   deleted: 'The resource was deleted with its object.',
-  retained: 'The object is gone, and its resource stays.',
+  retained: 'The object is gone, and its resource stays: as its policy says, or since another object manages it.',
   driftCorrected: 'A change made in the API was reverted.',
   recreated: 'The resource was deleted in the API. A new one is created.',
   replaced: 'A new resource has replaced the previous one; the message says why.',

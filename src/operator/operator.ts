@@ -8,6 +8,7 @@ import { listenAddress } from '../settings/listen-address.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { createApiClient, latestKey } from './api-client.ts';
 import { ApiOwner, OtherOwner } from './api-owner.ts';
+import { ClusterIdentity } from './cluster-identity.ts';
 import { ANNOTATION } from './contract/names.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
@@ -39,6 +40,7 @@ export class TunnelOperator extends OuterShell {
   readonly #metrics = createMetrics();
   readonly #kube: KubeApi;
   readonly #leaderKube: KubeApi;
+  readonly #cluster: ClusterIdentity;
   readonly #budget: ApiBudget;
   readonly #ownerClient: Client;
   readonly #owner: ApiOwner;
@@ -67,6 +69,8 @@ export class TunnelOperator extends OuterShell {
     const metrics = this.#metrics.kube;
     this.#kube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.kubeTimeoutMs, metrics, tracing });
     this.#leaderKube = new KubeApi(this.kubeConfig, { userAgent: NAME, timeoutMs: config.leaseMs / 2, metrics });
+    const { clusterId: given, takeOverFrom: takesOverFrom = [] } = config;
+    this.#cluster = new ClusterIdentity(this.#kube, { given, takesOverFrom, log });
     this.#budget = new ApiBudget(config.apiConcurrency);
     const lease = { namespace: config.leaseNamespace, name: leaseName(NAME, config.shardSelector) };
     const clock = new ApiClock();
@@ -117,6 +121,7 @@ export class TunnelOperator extends OuterShell {
       (declared) =>
         new Controller(new ConnectedKind(declared, this.#client, access, inputs), {
           kube: this.#kube,
+          cluster: this.#cluster,
           eventRecorder: this.#eventRecorder,
           secrets,
           dnsEndpoints,
@@ -151,6 +156,7 @@ export class TunnelOperator extends OuterShell {
       throw cannotListen(error, { host, port, names: { host: 'METRICS_HOST', port: 'METRICS_PORT' } });
     });
     this.#log.info({ url: this.#health.url }, 'serving metrics and probes');
+    if (!(await this.#cluster.learn())) return;
     const isUsable = this.#owner.untilUsable();
     // A cache that is stopped is never filled.
     const filling = this.#shared.fill(this.#controllers.map(({ cache }) => cache));
@@ -169,7 +175,7 @@ export class TunnelOperator extends OuterShell {
     this.#shared.enqueueReferrers();
     const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
     for (const controller of filled) controller.start();
-    this.#log.info({ kinds: filled.map(({ name }) => name) }, 'reconciling');
+    this.#log.info({ kinds: filled.map(({ name }) => name), cluster: this.#cluster.id }, 'reconciling');
     for (const controller of this.#controllers) if (!filled.includes(controller)) void this.#startLater(controller);
   }
 
@@ -178,6 +184,7 @@ export class TunnelOperator extends OuterShell {
     this.#state = 'stopping';
     this.#stopping.resolve();
     this.#owner.stop();
+    this.#cluster.stop();
     // A pause requested by the API may outlast every timeout.
     this.#budget.close(new ApiUnreachableError('not sent: the operator stops'));
     const finished = Promise.all(this.#controllers.map((controller) => controller.stop()));

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { botUser } from '../resources/bot-user.ts';
 import { idOf } from '../resources/definition/id.ts';
+import { CLUSTER_ID } from '../resources/definition/manager.ts';
 import { user } from '../resources/user.ts';
 import { EVERYWHERE } from '../settings/listen-address.ts';
 import { apiBaseUrl, duration, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
@@ -41,6 +42,24 @@ export const operatorSettings = {
     description:
       'user or bot that owns the API key from now on; needed once when the owner changes, since creates under way are then not found again',
     schema: idOf(user.prefix, botUser.prefix).optional(),
+  },
+  clusterId: {
+    env: 'CLUSTER_ID',
+    flag: '--cluster-id <id>',
+    description:
+      'tells this cluster from others with the same API, which remembers it with each resource; default: the UID of the namespace kube-system',
+    schema: z.string().regex(CLUSTER_ID, 'must be 1 to 63 letters, digits and ". _ -"').optional(),
+  },
+  takeOverFrom: {
+    env: 'TAKE_OVER_FROM',
+    flag: '--take-over-from <ids>',
+    description:
+      'ids of clusters, separated by commas, that no longer exist: their resources are taken over by the objects that name them, such as restored ones',
+    schema: z
+      .string()
+      .transform((text) => text.split(',').map((id) => id.trim()))
+      .refine((ids) => ids.every((id) => CLUSTER_ID.test(id)), 'must be ids of clusters separated by commas')
+      .optional(),
   },
   kubeconfig: {
     env: 'KUBECONFIG',

@@ -9,6 +9,8 @@ export function operatorSettings(
   return {
     ...own,
     acceptNewOwner: undefined,
+    clusterId: undefined,
+    takeOverFrom: undefined,
     namespaces: [namespace],
     namespaceSelector: undefined,
     shardSelector: undefined,

@@ -1,11 +1,14 @@
 /** The life of an operator as its log, metrics and probes show it, with a real API server and management API. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { WatchCache } from '../../src/operator/kube/watch-cache.ts';
 import { blockPolicies } from '../e2e/blockade.ts';
 import { ACCOUNT, chartAccount } from '../e2e/chart-account.ts';
 import { eventually, LEASES, manifest, ours, POLICIES, policy, startStack } from '../e2e/stack.ts';
 import { kubectl } from '../harness.ts';
+
+const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
 
 /** Log levels. */
 const [INFO, WARNING] = [30, 40];
@@ -26,12 +29,13 @@ test('an operator logs where it serves, which kinds it reconciles, and that it h
   const operator = await stack.operate();
   const { healthUrl } = operator;
   const owner = (await stack.client.whoami()).owner.id;
+  const cluster = (await stack.kube.get(NAMESPACES, 'kube-system')).metadata.uid;
   const lines = said(INFO);
   // Just after a CustomResourceDefinition is created, the API server asks for its watches to be repeated later.
   expect(lines.filter(({ resource }) => resource === undefined)).toEqual([
     { level: 30, url: healthUrl, msg: 'serving metrics and probes' },
     { level: 30, owner, msg: 'working in the name of a new owner' },
-    { level: 30, kinds: allKinds.map(({ kind }) => kind), msg: 'reconciling' },
+    { level: 30, kinds: allKinds.map(({ kind }) => kind), cluster, msg: 'reconciling' },
   ]);
   // The cluster need not have ReferenceGrants.
   expect(lines.filter(({ resource }) => resource === 'referencegrants')).toEqual([]);
@@ -71,6 +75,21 @@ test('an operator that is stopping is not ready, and warns about the reconciles 
   expect(others.map(({ object }) => object)).toEqual(others.map(() => `${stack.namespace}/under-way`));
   await stack.restart();
   await stack.ready(POLICIES, 'under-way');
+});
+
+test('an operator that may not read which cluster it is in says what to do', async () => {
+  const { namespace } = stack;
+  const kubeconfig = await chartAccount(kubectl, namespace, [namespace]);
+  await kubectl(['-n', 'kube-system', 'delete', 'rolebinding', `${namespace}-${ACCOUNT}-cluster`]);
+  const as = `--as=system:serviceaccount:${namespace}:${ACCOUNT}`;
+  const mayRead = async () => (await kubectl(['auth', 'can-i', 'get', 'namespaces/kube-system', as])).stdout;
+  await eventually(async () => expect(await mayRead()).toBe('no\n'));
+  const both = /not allowed to read the namespace kube-system.*grant get on it.*or set --cluster-id/;
+  const refused = stack.makeOperator({ kubeconfig });
+  await expect(refused.start()).rejects.toThrow(both);
+  await stack.stopOperator(refused);
+  await stack.stopOperator(await stack.operate({ kubeconfig, clusterId: 'given' }));
+  await chartAccount(kubectl, namespace, [namespace]);
 });
 
 test('an operator that may not list Secrets says so, and starts to reconcile only once it may', async () => {

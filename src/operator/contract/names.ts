@@ -15,6 +15,11 @@ export const ANNOTATION = {
   createGeneration: `${GROUP}/create-generation`,
   /** Set by the operator: the part of the idempotency key that tells this create from one that was begun before. */
   createKey: `${GROUP}/create-key`,
+  /**
+   * Set by the operator: the manager that the API has recorded for the resource. In a copy of the object, it names the
+   * original.
+   */
+  manager: `${GROUP}/manager`,
   /** Set by the operator: superseded remote resources that are still to be deleted. */
   retiring: `${GROUP}/retiring`,
   /** Set by the operator: the value of rotate-requested-at that was last acted on. */
@@ -23,6 +28,8 @@ export const ANNOTATION = {
   paused: `${GROUP}/paused`,
   /** Set by users: the id of an existing remote resource to take over. */
   adopt: `${GROUP}/adopt`,
+  /** Set by users: the id of the manager from which to take the remote resource over; removed by the operator then. */
+  takeOver: `${GROUP}/take-over`,
   /** Set by users: any new value triggers a reconcile; echoed in status.lastHandledReconcileAt. */
   reconcileRequestedAt: `${GROUP}/reconcile-requested-at`,
   /** Set by users: any new value triggers a rotation. */

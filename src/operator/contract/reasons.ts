@@ -38,7 +38,7 @@ export const REASON = {
   kubernetesError: 'KubernetesError',
   /** An unexpected error; the log has the details. */
   internalError: 'InternalError',
-  /** Another object goes before this one in claiming the same remote resource. */
+  /** Another object, perhaps in another cluster, manages the same remote resource or goes before this one in claiming it. */
   managementConflict: 'ManagementConflict',
   /** The resource named by `adopt`, or the one whose modules the object declares, does not exist. */
   externalNotFound: 'ExternalNotFound',
@@ -105,6 +105,7 @@ export const EVENT_REASON = {
   created: 'Created',
   adopted: 'Adopted',
   adoptionIgnored: 'AdoptionIgnored',
+  takenOver: 'TakenOver',
   updated: 'Updated',
   deleted: 'Deleted',
   retained: 'Retained',

@@ -19,6 +19,7 @@ import type { KubeMetrics } from '../kube/metrics.ts';
 import { slim, WatchCache, type WatchCacheOptions } from '../kube/watch-cache.ts';
 import { AttachedReconciler } from '../managed/attached-reconciler.ts';
 import { expires } from '../managed/declaration/kind.ts';
+import { type Cluster, lacksClaim, managerOf } from '../managed/identity/manager.ts';
 import { looksSettled } from '../managed/identity/recorded-status.ts';
 import { plannedWork } from '../managed/identity/schedule.ts';
 import { Claims } from '../managed/knowledge/claims.ts';
@@ -40,6 +41,7 @@ import { Workers } from './workers.ts';
 
 export interface ControllerOptions {
   kube: KubeApi;
+  cluster: Cluster;
   eventRecorder: EventRecorder;
   secrets: SecretCache;
   dnsEndpoints: DnsEndpoints;
@@ -93,6 +95,7 @@ export class Controller {
       claims,
       dnsEndpoints: options.dnsEndpoints,
       kube,
+      cluster: options.cluster,
       cache: this.cache,
       eventRecorder,
       metrics: options.metrics.managed,
@@ -186,13 +189,19 @@ export class Controller {
 
   /** After a restart, objects that were left settled are only compared with the API by the resync, not one by one. */
   #enqueueAtStart(object: KubeObject): void {
-    if (!looksSettled(object) || !this.#kind.looksHeld(object)) {
+    if (!looksSettled(object) || !this.#kind.looksHeld(object) || this.#lacksClaim(object)) {
       this.#queue.add(keyOf(object));
       return;
     }
     this.#settled.set(object);
     const planned = plannedWork(object);
     if (planned) this.#queue.addAfter(keyOf(object), Math.max(0, planned.getTime() - this.#kind.now().getTime()));
+  }
+
+  /** Whether another cluster may have a better claim to the resource; the resync does not tell. */
+  #lacksClaim(object: KubeObject): boolean {
+    if (this.#kind.membersOf(object).managementPolicy === 'Observe') return false;
+    return lacksClaim(object, managerOf(object, this.name, this.#options.cluster));
   }
 
   /** DNSEndpoints may be edited or deleted, and ExternalDNS may be installed after the operator. */

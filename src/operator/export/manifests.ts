@@ -7,6 +7,7 @@ import { familyFields, isDeclarable } from '../kinds/family-fields.ts';
 import type { AnyPlainKind } from '../kinds/plain-kind.ts';
 import type { Remote } from '../managed/declaration/external.ts';
 import { declarationOf, type NeededSecret } from './declaration.ts';
+import { aboutManager, managersOf } from './managers.ts';
 import { byAge, nameOfId, namesOf, objectNames } from './object-names.ts';
 import { type DerivedKind, exportedMembers, isAttached } from './spec-members.ts';
 
@@ -72,6 +73,16 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
   });
   const modules = await eachAllowed(attachedKinds, refused, (kind) => modulesOf(kind, client));
   const exportedIds = new Set(found.flatMap(({ resources }) => resources.map(({ id }) => id)));
+  const managersKnownTo = (calls: Client['resourceManagers'], remotes: readonly Remote[]) =>
+    managersOf(calls, caller.admin ? remotes.map(({ id }) => id) : []);
+  const ofResources = await managersKnownTo(
+    client.resourceManagers,
+    found.flatMap(({ resources }) => resources),
+  );
+  const ofModules = await managersKnownTo(
+    client.moduleManagers,
+    modules.flatMap(({ owners }) => owners.map(({ owner }) => owner)),
+  );
   const objectOf = (id: string) => (exportedIds.has(id) ? names.get(id) : undefined);
   const exported = (
     kind: DerivedKind,
@@ -85,7 +96,8 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
     const ofKind = isAttached(kind)
       ? []
       : [...aboutToken(kind, name, namespace), ...(kind.remarks?.(remote, now) ?? [])];
-    const remarks = [...secrets.map(aboutSecret), ...ofKind];
+    const manager = (isAttached(kind) ? ofModules : ofResources).get(remote.id);
+    const remarks = [...(manager ? [aboutManager(manager)] : []), ...secrets.map(aboutSecret), ...ofKind];
     return { manifest: { apiVersion: API_VERSION, kind: kind.kind, metadata, spec }, remarks };
   };
   const objects = [

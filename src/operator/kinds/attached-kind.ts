@@ -105,6 +105,7 @@ export function attachedKind(
         owner,
         parts.map(({ calls, ...part }) => ({ ...part, calls: (id: string) => calls(client, id) })),
         owners(client),
+        client,
       ),
     owner: {
       kind: title,

@@ -91,13 +91,13 @@ export function withCertificate<Spec extends ManagedSpec>(
       const domain = await plain.observe(id);
       return domain && attach(domain);
     },
-    async create(spec, idempotency) {
+    async create(spec, options) {
       await requireCovered(spec);
-      return attach(await plain.create(spec, idempotency));
+      return attach(await plain.create(spec, options));
     },
-    async update(domain, spec) {
+    async update(domain, spec, options) {
       if (plain.changes(spec, domain).includes('certificateRef')) await requireCovered(spec);
-      return attach(await plain.update(domain, spec));
+      return attach(await plain.update(domain, spec, options));
     },
     async *all(wanted) {
       const domains: Domain[] = [];

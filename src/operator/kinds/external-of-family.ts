@@ -1,7 +1,7 @@
 /** The verbs of a kind whose objects are resources of one family, field by field. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { CallOptions, ChangeOptions, CreateOptions } from '../../client/call-options.ts';
+import type { CallOptions, ChangeOptions, CreateOptions, WriteOptions } from '../../client/call-options.ts';
 import { type Client, etagOf, isReplay } from '../../client/client.ts';
 import { isNotFound } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
@@ -39,7 +39,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
   { prefix, access }: Pick<Family, 'prefix' | 'access'>,
   fields: readonly FamilyField[],
   calls: FamilyCalls<R>,
-  client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope' | 'whoami'>,
+  client: Pick<Client, 'idempotencyScope' | 'closeIdempotencyScope' | 'resourceManagers' | 'whoami'>,
   { replaced = [], setByService = () => [] }: ExternalOptions<Spec, R> = {},
 ): External<Spec, R> {
   const atCreate = fields.filter(({ field }) => field.onCreate !== 'derived');
@@ -52,30 +52,38 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
     return some.filter(({ name }) => !theirs.includes(name));
   };
   // Only at the revision that was compared, so that a late update does not undo a newer one.
-  const update = async (remote: R, spec: Spec) =>
-    tagged(await calls.update(remote.id, bodyOf(ours(updatable, spec, remote), spec), { ifMatch: remote.etag }));
+  const update = async (remote: R, spec: Spec, options?: WriteOptions) => {
+    const body = bodyOf(ours(updatable, spec, remote), spec);
+    return tagged(await calls.update(remote.id, body, { ...options, ifMatch: remote.etag }));
+  };
   const ids = idOf(prefix);
   return {
     idPrefix: `${prefix}_`,
     isId: calls.isId ?? ((id) => ids.safeParse(id).success),
     observe: (id) => ifExists(calls.get(id).then(tagged)),
-    async create(spec, idempotency) {
-      const created = tagged(await calls.create(bodyOf(atCreate, spec), idempotency));
+    async create(spec, options) {
+      const created = tagged(await calls.create(bodyOf(atCreate, spec), options));
       // A replay returns the resource of an earlier attempt, whose spec may have been different.
       if (created.isReplay || differing(later, spec, created).length === 0) return created;
-      return { ...created, ...(await update(created, spec)) };
+      return { ...created, ...(await update(created, spec, { manager: options.manager })) };
     },
     changes: (spec, remote) => differing(ours(fields, spec, remote), spec, remote),
     immutableChanges: (spec, remote) => differing(immutable, spec, remote),
     replacingChanges: (spec, remote) => differing(replacing, spec, remote),
     update,
-    delete: async (id) => (await ifExists(calls.delete(id).then(() => 'deleted' as const))) ?? 'not found',
+    delete: async (id, options) =>
+      (await ifExists(calls.delete(id, options).then(() => 'deleted' as const))) ?? 'not found',
+    claim: async (id, options) => void (await ifExists(client.resourceManagers.claim(ownId(id), options))),
+    release: async (id, options) => void (await ifExists(client.resourceManagers.release(ownId(id), options))),
     sight: async () => (access === 'owner' ? sightOf(await ifExists(client.whoami())) : 'everything'),
     all: (ids) => calls.list({}, ids),
     scope: async (name) => scopeOf(await client.idempotencyScope(name), calls.idOf),
     closeScope: async (name) => scopeOf(await client.closeIdempotencyScope(name), calls.idOf),
   };
 }
+
+/** Without that of its parent. */
+export const ownId = (id: string) => id.slice(id.lastIndexOf('/') + 1);
 
 /** With the headers of the response. */
 function tagged<R extends Remote>(answered: R): R {

@@ -1,11 +1,12 @@
 /** The verbs of a kind whose objects are the modules of one resource, their owner. */
 import { z } from 'zod';
-import type { CallOptions, ChangeOptions } from '../../client/call-options.ts';
+import type { CallOptions, ChangeOptions, WriteOptions } from '../../client/call-options.ts';
+import type { Client } from '../../client/client.ts';
 import { etagOf } from '../../client/entity-tags.ts';
 import { ApiError } from '../../client/errors.ts';
 import { idOf } from '../../resources/definition/id.ts';
 import type { External, Remote } from '../managed/declaration/external.ts';
-import { bodyOf, differing, type FamilyCalls, ifExists } from './external-of-family.ts';
+import { bodyOf, differing, type FamilyCalls, ifExists, ownId } from './external-of-family.ts';
 import type { Family, FamilyField } from './family-fields.ts';
 
 /** The client's calls for one module of one resource. */
@@ -38,6 +39,7 @@ export function externalOfModules<Spec extends object>(
   /** Modules that restrict access come before those that serve: set in this order, removed in the reverse. */
   modules: readonly AttachedModule[],
   owners: FamilyCalls<Remote>,
+  { moduleManagers }: Pick<Client, 'moduleManagers'>,
 ): External<Spec, Owner> {
   if (access === 'owner') throw new Error('a hidden resource must not count as gone');
   const ids = idOf(prefix);
@@ -69,28 +71,30 @@ export function externalOfModules<Spec extends object>(
     changes: (spec, remote) => modules.flatMap((module) => changesOf(module, spec, remote)),
     immutableChanges: () => [],
     replacingChanges: () => [],
-    async update(remote, spec) {
+    async update(remote, spec, options) {
       const different = modules.filter((module) => changesOf(module, spec, remote).length > 0);
       let current = remote;
       // Set modules before removing others: a route that moves from OIDC to OAuth must not be open in between.
       for (const module of different) {
         const desired = settingsOf(spec, module);
-        if (desired) current = await put(current, module, desired);
+        if (desired) current = await put(current, module, desired, options);
       }
       for (const module of different.toReversed()) {
-        if (!settingsOf(spec, module)) current = await remove(current, module);
+        if (!settingsOf(spec, module)) current = await remove(current, module, options);
       }
       return current;
     },
-    async delete(id) {
+    async delete(id, options) {
       const found = await observe(id);
       if (!found) return 'not found';
       let current: Owner = found;
       for (const module of modules.toReversed()) {
-        if (current.modules[module.name]) current = await remove(current, module);
+        if (current.modules[module.name]) current = await remove(current, module, options);
       }
       return 'deleted';
     },
+    claim: async (id, options) => void (await ifExists(moduleManagers.claim(ownId(id), options))),
+    release: async (id, options) => void (await ifExists(moduleManagers.release(ownId(id), options))),
     create: (): never => {
       throw new Error('modules are set, not created');
     },
@@ -103,16 +107,25 @@ export function externalOfModules<Spec extends object>(
   };
 
   /** Only at the revision that was compared, so that a late write does not undo a newer one. */
-  async function put(owner: Owner, { name, fields, calls }: AttachedModule, settings: object): Promise<Owner> {
-    const sent = calls(owner.id).put(bodyOf(fields, settings), { ifMatch: owner.etag });
+  async function put(
+    owner: Owner,
+    { name, fields, calls }: AttachedModule,
+    settings: object,
+    options: WriteOptions | undefined,
+  ): Promise<Owner> {
+    const sent = calls(owner.id).put(bodyOf(fields, settings), { ...options, ifMatch: owner.etag });
     const answered = await sent.catch((error: unknown) => {
       throw within(name, error);
     });
     return { ...owner, etag: etagOf(answered), modules: { ...owner.modules, [name]: answered } };
   }
 
-  async function remove(owner: Owner, { name, calls }: AttachedModule): Promise<Owner> {
-    await ifExists(calls(owner.id).delete({ ifMatch: owner.etag }));
+  async function remove(
+    owner: Owner,
+    { name, calls }: AttachedModule,
+    options: WriteOptions | undefined,
+  ): Promise<Owner> {
+    await ifExists(calls(owner.id).delete({ ...options, ifMatch: owner.etag }));
     const { [name]: _, ...others } = owner.modules;
     // The response has no body, and so no revision.
     const after = await ifExists(owners.get(owner.id));

@@ -1,6 +1,6 @@
 /** `IPPolicy`: a set of rules about source addresses, with the rules in its spec. */
 import { z } from 'zod';
-import { type Client, etagOf } from '../../client/client.ts';
+import { type Client, etagOf, type WriteOptions } from '../../client/client.ts';
 import type { View } from '../../resources/definition/resource.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, MAX_RULES_PER_POLICY, ruleSetMember, TOO_MANY_RULES } from '../../resources/ip-policy-rule.ts';
@@ -51,28 +51,33 @@ function withRules(plain: External<Spec, Policy>, client: Client): External<Spec
     if (policy.etag !== etagOf(rules)) throw new StaleObject(`${id} changed while it was read`);
     return { ...policy, rules };
   }
-  async function withRulesOf(spec: Spec, policy: PolicyWithRules): Promise<PolicyWithRules> {
+  async function withRulesOf(
+    spec: Spec,
+    policy: PolicyWithRules,
+    { manager }: WriteOptions = {},
+  ): Promise<PolicyWithRules> {
     if (sameRules(spec, policy.rules)) return policy;
     // The ETag of a policy covers its rules: a rule set that arrives late must not undo a newer one.
-    const rules = await client.replaceRules(policy.id, { rules: ruleBodies(spec) }, { ifMatch: policy.etag });
+    const options = { manager, ifMatch: policy.etag };
+    const rules = await client.replaceRules(policy.id, { rules: ruleBodies(spec) }, options);
     return { ...policy, rules, etag: etagOf(rules) };
   }
   return {
     ...plain,
     observe,
-    async create(spec, idempotency) {
-      const policy = await plain.create(spec, idempotency);
+    async create(spec, options) {
+      const policy = await plain.create(spec, options);
       // A replayed create returns a policy that may already have rules, from an earlier spec.
       const existing = policy.isReplay ? await observe(policy.id) : undefined;
-      return withRulesOf(spec, existing ?? { ...policy, rules: [] });
+      return withRulesOf(spec, existing ?? { ...policy, rules: [] }, options);
     },
     changes(spec, policy) {
       const changed = plain.changes(spec, policy);
       return sameRules(spec, policy.rules) ? changed : [...changed, 'rules'];
     },
-    async update(policy, spec) {
-      const updated = plain.changes(spec, policy).length > 0 ? await plain.update(policy, spec) : policy;
-      return withRulesOf(spec, { ...updated, rules: policy.rules });
+    async update(policy, spec, options) {
+      const updated = plain.changes(spec, policy).length > 0 ? await plain.update(policy, spec, options) : policy;
+      return withRulesOf(spec, { ...updated, rules: policy.rules }, options);
     },
     async *all(wanted) {
       const rules = new Map<string, Rule[]>();

@@ -169,11 +169,11 @@ function expanded<Spec, R extends Remote>(
   const placed = (members: readonly string[]) => members.map((member) => places.get(member) ?? member);
   return {
     ...direct,
-    create: (spec, idempotency) => direct.create(expand(spec), idempotency),
+    create: (spec, options) => direct.create(expand(spec), options),
     changes: (spec, remote) => direct.changes(expand(spec), remote),
     immutableChanges: (spec, remote) => placed(direct.immutableChanges(expand(spec), remote)),
     replacingChanges: (spec, remote) => placed(direct.replacingChanges(expand(spec), remote)),
-    update: (remote, spec) => direct.update(remote, expand(spec)),
+    update: (remote, spec, options) => direct.update(remote, expand(spec), options),
   };
 }
 

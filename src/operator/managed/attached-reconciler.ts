@@ -16,6 +16,7 @@ import { observeVisible } from './object/not-found.ts';
 import { requireNoRival } from './object/rivals.ts';
 import { type ShownFailure, showFailure, showPaused, writeStatus } from './object/status.ts';
 import { ensureAttachedTo, ensureOwnerShown, restoreOwnerShown } from './steps/attachment.ts';
+import { ensureClaimed, ensureReleased } from './steps/claim.ts';
 import { retireSuperseded } from './steps/deletion.ts';
 import { finalize } from './steps/finalization.ts';
 import { ensureFinalizer } from './steps/intent.ts';
@@ -41,10 +42,11 @@ export class AttachedReconciler {
     const spec = await managed.readSpec();
     const ownerId = ownerIdIn(managed.kind.declared, spec);
     if (spec.managementPolicy === 'Observe') return observeOwner(managed, spec, ownerId);
-    await ensureAttachedTo(managed, ownerId);
-    await requireNoRival(managed);
-    await ensureOwnerShown(managed);
     const remote = await existingOwner(managed, ownerId);
+    await ensureAttachedTo(managed, remote);
+    await requireNoRival(managed);
+    await ensureClaimed(managed);
+    await ensureOwnerShown(managed);
     const current = await ensureUpToDate(managed, spec, { remote, isHeld: true });
     // The old owner loses the modules only after the new one has them.
     const retirement = await retireSuperseded(managed, managed.kind.now());
@@ -60,6 +62,7 @@ export class AttachedReconciler {
 
 /** `managementPolicy: Observe`: the modules are read and shown, but never written. */
 async function observeOwner(managed: ManagedObject, spec: ManagedSpec, ownerId: string): Promise<Outcome> {
+  await ensureReleased(managed);
   const remote = await existingOwner(managed, ownerId);
   const synced = observedSynced(managed.kind.external.changes(spec, remote));
   await writeStatus(managed, spec, { remote, ready: observedReady(remote), synced });

@@ -9,7 +9,8 @@
  *   4. every write of the object's metadata fails if the object has changed since it was read (managed-object.ts);
  *   5. a deletion first ends all creates for that UID, so that one still in flight cannot leave an orphan
  *      (finalization.ts);
- *   6. annotations that were lost or edited are restored from what the API knows under that UID (recovery.ts).
+ *   6. the API knows in the name of which object, and of which cluster, each resource is changed (claim.ts);
+ *   7. annotations that were lost or edited are restored from what the API knows under that UID (recovery.ts).
  */
 import type { KubeObject } from '../kube/kube-object.ts';
 import { isDeleting, isPaused } from './identity/recorded-status.ts';
@@ -20,6 +21,7 @@ import { requireAdoptionGrant, requireHandOutGrant } from './object/permissions.
 import { requireNoRival } from './object/rivals.ts';
 import { type ShownFailure, showFailure, showPaused, writeStatus } from './object/status.ts';
 import { ensureAdopted, idToAdopt } from './steps/adoption.ts';
+import { ensureClaimed } from './steps/claim.ts';
 import { createRemote } from './steps/creation.ts';
 import { retireSuperseded } from './steps/deletion.ts';
 import { finalize } from './steps/finalization.ts';
@@ -43,6 +45,8 @@ export class ManagedReconciler {
     if (isDeleting(object)) return finalize(managed);
     await ensureIdentity(managed);
     await ensureFinalizer(managed);
+    // Before anything is done to the resource, which may be that of another cluster.
+    await ensureClaimed(managed);
     // Before the spec is read, since even an invalid spec must not delay this.
     await retireSuperseded(managed, managed.kind.now());
     const spec = await managed.readSpec();

@@ -20,6 +20,7 @@ import { specPaths } from '../managed/object/findings.ts';
 import { wasManaged } from '../managed/object/rivals.ts';
 import { rotationHandled } from '../managed/secrets/rotation.ts';
 import { idToAdopt } from '../managed/steps/adoption.ts';
+import { hasNoModules } from '../managed/steps/attachment.ts';
 import { idToObserve } from '../managed/steps/observation.ts';
 import { isNew } from './desired-cluster.ts';
 import type { Action } from './planned.ts';
@@ -152,8 +153,6 @@ async function hasModules(external: AnyExternal, id: string): Promise<boolean> {
   const owner = external.isId(id) ? await external.observe(id) : undefined;
   return owner !== undefined && !hasNoModules(owner);
 }
-
-const hasNoModules = (owner: Remote) => 'modules' in owner && Object.keys(Object(owner.modules)).length === 0;
 
 /** The id of its resource. The status wins: annotations may come from an old manifest or from another object. */
 function recordedId(object: KubeObject): string | undefined {

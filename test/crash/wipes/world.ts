@@ -101,6 +101,7 @@ export class LateOperator {
       kind,
       claims,
       kube,
+      cluster: { id: 'here', takesOverFrom: [] },
       dnsEndpoints: new DnsEndpoints(kube, common),
       cache: this.#cache,
       eventRecorder,

@@ -52,6 +52,7 @@ async function control(
   const eventRecorder = new EventRecorder(kube, { component: 'tests', instance: 'tests', log, metrics: metrics.kube });
   const controller = new Controller(kind, {
     kube,
+    cluster: { id: 'here', takesOverFrom: [] },
     eventRecorder,
     secrets,
     dnsEndpoints: new DnsEndpoints(kube, watching),

@@ -61,8 +61,13 @@ function edgeWith(modules: Settings, { isThere = true, refused = new Map<string,
     fields: familyFields({ fields: { max_age: required(z.int()) } }),
     calls: () => callsOf(name),
   }));
-  const external = externalOfModules<object>({ prefix: 'edg', access: 'anyone' }, kinds, owners);
-  return { sent, gone, settings, external, owners, kinds };
+  const claimed = (verb: string) => async (id: string) => {
+    sent.push(`${verb} the modules of ${id}`);
+    throw error('NOT_FOUND', 404);
+  };
+  const client = { moduleManagers: { claim: claimed('claim'), release: claimed('release') } } as never;
+  const external = externalOfModules<object>({ prefix: 'edg', access: 'anyone' }, kinds, owners, client);
+  return { sent, gone, settings, external, owners, kinds, client };
 }
 
 async function observed(given: ReturnType<typeof edgeWith>) {
@@ -87,14 +92,19 @@ describe('an owner', () => {
   });
 
   test('has an id of its family, unless its calls say otherwise', () => {
-    const { external, kinds, owners } = edgeWith({});
+    const { external, kinds, owners, client } = edgeWith({});
     expect(external.idPrefix).toBe('edg_');
     expect([ID, 'th_01jd0000000000000000000000'].map(external.isId)).toEqual([true, false]);
-    const nested = externalOfModules({ prefix: 'edg', access: 'anyone' }, kinds, {
-      ...owners,
-      isId: (id) => id === 'a/b',
-    });
+    const calls = { ...owners, isId: (id: string) => id === 'a/b' };
+    const nested = externalOfModules({ prefix: 'edg', access: 'anyone' }, kinds, calls, client);
     expect(['a/b', ID].map(nested.isId)).toEqual([true, false]);
+  });
+
+  test('has a record of who manages its modules, under its own id; one that is gone needs none', async () => {
+    const { external, sent } = edgeWith({});
+    await external.claim(`whole/${ID}`, {});
+    await external.release(ID, {});
+    expect(sent).toEqual([`claim the modules of ${ID}`, `release the modules of ${ID}`]);
   });
 });
 

@@ -13,6 +13,7 @@ import { WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import type { External, Remote } from '../../../src/operator/managed/declaration/external.ts';
 import type { AnyKind } from '../../../src/operator/managed/declaration/kind.ts';
 import { type Identity, readIdentity } from '../../../src/operator/managed/identity/identity.ts';
+import type { Cluster } from '../../../src/operator/managed/identity/manager.ts';
 import { Claims } from '../../../src/operator/managed/knowledge/claims.ts';
 import type { Inputs, Peer } from '../../../src/operator/managed/knowledge/inputs.ts';
 import { objectKey } from '../../../src/operator/managed/knowledge/reference-index.ts';
@@ -74,6 +75,7 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
     kind: connected,
     claims,
     kube,
+    cluster: { id: 'here', takesOverFrom: [] },
     dnsEndpoints: new DnsEndpoints(kube, { ...common, type: DNS_ENDPOINT.type }),
     cache,
     eventRecorder,
@@ -103,16 +105,17 @@ interface Setting extends Pick<Circumstances, 'others' | 'beside' | 'policy' | '
   /** Members of the kind that differ from the default. */
   kind?: Partial<ThingKind>;
   mayAdopt?: boolean;
+  cluster?: Cluster;
 }
 
 /** @param object as the cache has it; the API server has the same, unless the test changes it there */
 export async function manage(object: KubeObject, setting: Setting = {}) {
-  const { things = new Things(), kind, mayAdopt = true, inputs = noInputs(), ...circumstances } = setting;
+  const { things = new Things(), kind, mayAdopt = true, cluster: own, inputs = noInputs(), ...circumstances } = setting;
   const { managed, access, cluster, metrics, events, stored } = await managing(object, {
     ...circumstances,
     inputs,
     kind: thingKind(things, kind),
-    access: { mayAdopt: () => mayAdopt },
+    access: { mayAdopt: () => mayAdopt, ...(own && { cluster: own }) },
   });
   inputs.addPeer('Thing', { store: access.cache.store, enqueue: () => {} });
   const { name } = object.metadata;

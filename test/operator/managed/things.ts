@@ -1,7 +1,7 @@
 /** A management API in memory, and the kind `Thing`, whose objects manage its resources. */
 import { setImmediate as answer } from 'node:timers/promises';
 import { z } from 'zod';
-import type { CreateOptions } from '../../../src/client/call-options.ts';
+import type { ClaimOptions, CreateOptions, WriteOptions } from '../../../src/client/call-options.ts';
 import { ApiError } from '../../../src/client/errors.ts';
 import type {
   CreateScope,
@@ -13,6 +13,7 @@ import type {
 } from '../../../src/operator/managed/declaration/external.ts';
 import { kind, type SpecOf } from '../../../src/operator/managed/declaration/kind.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../../src/resources/definition/errors.ts';
+import { detailsOf, type Manager } from '../../../src/resources/definition/manager.ts';
 
 const shape = {
   size: z.int().default(1),
@@ -51,6 +52,10 @@ export class Things implements External<ThingSpec, Thing> {
   readonly sent: string[] = [];
   /** The ids of those that were updated. */
   readonly updated: string[] = [];
+  /** The recorded managers, by the id of what they manage. */
+  readonly managers = new Map<string, Manager>();
+  /** Every claim and release, such as `claim thg_1`. */
+  readonly managed: string[] = [];
   /** Whether errors name a thing by part of its id, as those of nested resources do. */
   namesInPart = false;
   /** Whether deletes fail. */
@@ -93,7 +98,8 @@ export class Things implements External<ThingSpec, Thing> {
     return this.hidden.has(id) ? undefined : this.existing.get(id);
   }
 
-  async create(spec: ThingSpec, { idempotencyKey = '', idempotencyPlace }: CreateOptions): Promise<Thing> {
+  async create(spec: ThingSpec, options: CreateOptions): Promise<Thing> {
+    const { idempotencyKey = '', idempotencyPlace, manager } = options;
     await answer();
     this.sent.push(idempotencyKey);
     const { resources, nextSequence } = this.created;
@@ -109,6 +115,7 @@ export class Things implements External<ThingSpec, Thing> {
     this.#byKey.set(idempotencyKey, { id, made });
     this.created = { resources: [{ id, sequence: nextSequence }, ...resources], nextSequence: nextSequence + 1 };
     const { size, shape, material, open } = spec;
+    if (manager) this.managers.set(id, manager);
     return this.make(id, { size, shape, material, open });
   }
 
@@ -124,20 +131,43 @@ export class Things implements External<ThingSpec, Thing> {
     return this.changes(spec, remote).filter((name) => name === 'material');
   }
 
-  async update({ id }: Thing, { size, shape, material, open }: ThingSpec): Promise<Thing> {
+  async update({ id }: Thing, spec: ThingSpec, { manager }: WriteOptions = {}): Promise<Thing> {
     await answer();
+    this.#refuseAnother(id, manager);
+    const { size, shape, material, open } = spec;
     this.updated.push(id);
     return this.make(id, { size, shape, material, open });
   }
 
-  async delete(id: string): Promise<'deleted' | 'not found'> {
+  async delete(id: string, { manager }: WriteOptions = {}): Promise<'deleted' | 'not found'> {
     await answer();
+    this.#refuseAnother(id, manager);
     if (this.isReadOnly) throw apiError('UNAVAILABLE');
     if (this.inUse.has(id)) throw apiError('RESOURCE_IN_USE');
     if (this.hidden.has(id) || !this.existing.delete(id)) return 'not found';
     const resources = this.created.resources.filter((each) => each.id !== id);
     this.created = { ...this.created, resources };
     return 'deleted';
+  }
+
+  async claim(id: string, { manager, takeOverFrom }: ClaimOptions): Promise<void> {
+    await answer();
+    this.managed.push(takeOverFrom === undefined ? `claim ${id}` : `claim ${id} from ${takeOverFrom}`);
+    if (this.managers.get(id)?.id !== takeOverFrom) this.#refuseAnother(id, manager);
+    if (manager && this.existing.has(id)) this.managers.set(id, manager);
+  }
+
+  async release(id: string, { manager }: WriteOptions): Promise<void> {
+    await answer();
+    this.managed.push(`release ${id}`);
+    this.#refuseAnother(id, manager);
+    this.managers.delete(id);
+  }
+
+  #refuseAnother(id: string, manager: Manager | undefined): void {
+    const recorded = this.managers.get(id);
+    if (!recorded || !manager || recorded.id === manager.id) return;
+    throw apiError('CONFLICT', { ...detailsOf(recorded), resource_id: id });
   }
 
   async sight(): Promise<'everything' | Sight> {

@@ -1,5 +1,5 @@
 /** What a kind implements: the verbs on the management API behind the one reconcile loop. */
-import type { CreateOptions } from '../../../client/call-options.ts';
+import type { ClaimOptions, CreateOptions, WriteOptions } from '../../../client/call-options.ts';
 import { REASON, type Reason } from '../../contract/reasons.ts';
 import type { Finding as AnyFinding } from '../../kube/conditions.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
@@ -45,7 +45,7 @@ export interface External<Spec, R extends Remote> {
   /** The observed resource, or undefined if it does not exist. */
   observe(id: string): Promise<R | undefined>;
   /** Creates it; repeated with the same key, it returns what the first call created. */
-  create(spec: Spec, idempotency: CreateOptions): Promise<R>;
+  create(spec: Spec, options: CreateOptions): Promise<R>;
   /** The spec fields in which the resource differs from the spec; empty if it matches. */
   changes(spec: Spec, remote: R): string[];
   /** Those of `changes` that no update can make. */
@@ -53,8 +53,15 @@ export interface External<Spec, R extends Remote> {
   /** Those of `immutableChanges` for which a new resource takes the place of this one. */
   replacingChanges(spec: Spec, remote: R): string[];
   /** Makes it match the spec. */
-  update(remote: R, spec: Spec): Promise<R>;
-  delete(id: string): Promise<'deleted' | 'not found'>;
+  update(remote: R, spec: Spec, options?: WriteOptions): Promise<R>;
+  delete(id: string, options?: WriteOptions): Promise<'deleted' | 'not found'>;
+  /**
+   * Has the API record the manager of the resource; a resource that does not exist needs none.
+   * @throws ApiError naming another manager, if one is recorded
+   */
+  claim(id: string, options: ClaimOptions): Promise<void>;
+  /** Has it forget the manager. @throws ApiError as above */
+  release(id: string, options: WriteOptions): Promise<void>;
   /** Which resources of the family the API key sees: without admin rights, possibly only its owner's. */
   sight(): Promise<'everything' | Sight>;
   /**

@@ -1,5 +1,7 @@
 /** Classifies a failed reconcile: what to tell the user, and whether a retry without a change can help. */
 import { ApiError, ApiUnreachableError } from '../../../client/errors.ts';
+import { clusterOf, type Manager, managerIn } from '../../../resources/definition/manager.ts';
+import { ANNOTATION } from '../../contract/names.ts';
 import { REASON, type Reason } from '../../contract/reasons.ts';
 import { KubeError, KubeUnreachableError } from '../../kube/kube-error.ts';
 import { Blocked, Contradiction, StaleObject } from '../declaration/external.ts';
@@ -45,12 +47,31 @@ function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
   }
   // Another client wrote first, or an earlier write of ours arrived late.
   if (error.code === 'PRECONDITION_FAILED') return stale(error, REASON.rejected);
+  const other = otherManager(error);
+  if (other) return { kind: 'terminal', reason: REASON.managementConflict, message: managedBy(error, other) };
   const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
   if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
     const message = `The management API denies access to the operator's API key: ${error.message}`;
     return { kind: 'terminal', reason: REASON.accessDenied, message };
   }
   return { kind: 'terminal', reason: REASON.rejected, message: explain(error, terms) };
+}
+
+/** The other object that manages the resource, if that is why the API refused. */
+export function otherManager(error: unknown): Manager | undefined {
+  return error instanceof ApiError && error.code === 'CONFLICT' ? managerIn(error.details) : undefined;
+}
+
+export const nameOfManager = ({ id, namespace, kind, name }: Manager) =>
+  `the ${kind} ${namespace}/${name} of the cluster ${clusterOf(id)}`;
+
+function managedBy({ details }: ApiError, other: Manager): string {
+  const remedies = [
+    `delete this object, which leaves ${details.resource_id} alone`,
+    'set deletionPolicy of that one to Retain and delete it',
+    `or, to take ${details.resource_id} over, set the annotation ${ANNOTATION.takeOver} of this object to ${other.id}`,
+  ];
+  return `${details.resource_id} is managed by ${nameOfManager(other)}: ${remedies.join('; ')}`;
 }
 
 function classifyKubeError(error: KubeError): Failure {

@@ -1,15 +1,18 @@
 /** The object of one reconcile and every write to it. Each write's response replaces the object. */
+import type { Manager } from '../../../resources/definition/manager.ts';
 import { ANNOTATION, FINALIZER } from '../../contract/names.ts';
 import { type EventReason, REASON } from '../../contract/reasons.ts';
 import { mergeConditions, sameStatus } from '../../kube/conditions.ts';
 import type { EventRecorder } from '../../kube/event-recorder.ts';
 import type { KubeApi } from '../../kube/kube-api.ts';
+import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeEvent } from '../../kube/kube-event.ts';
 import { annotation, type KubeObject } from '../../kube/kube-object.ts';
 import type { WatchCache } from '../../kube/watch-cache.ts';
 import { type Finding, type Remote, type Renewal, StaleObject } from '../declaration/external.ts';
 import { type ManagedSpec, readSpec } from '../declaration/spec.ts';
 import { type Identity, identityAnnotations, startOverlaps } from '../identity/identity.ts';
+import { type Cluster, managerOf } from '../identity/manager.ts';
 import { hasFinalizer, NOT_OBSERVED, readStatus, type UsedInputs } from '../identity/recorded-status.ts';
 import { earliest } from '../identity/schedule.ts';
 import type { Claims } from '../knowledge/claims.ts';
@@ -25,6 +28,7 @@ export interface ObjectAccess {
   kind: ConnectedKind;
   claims: Claims;
   kube: KubeApi;
+  cluster: Cluster;
   /** Stores the response to each write, so that it is never older than our own writes. */
   cache: WatchCache;
   eventRecorder: EventRecorder;
@@ -145,6 +149,33 @@ export class ManagedObject {
 
   get mayAdopt(): boolean {
     return this.#access.mayAdopt(this.object.metadata.namespace ?? '');
+  }
+
+  get cluster(): Cluster {
+    return this.#access.cluster;
+  }
+
+  /** In whose name its resource is changed. */
+  get manager(): Manager {
+    return managerOf(this.object, this.kind.name, this.#access.cluster);
+  }
+
+  /** Whether the manager is one of the objects that the cache has. */
+  knows({ id, namespace, kind, name }: Manager): boolean {
+    const found = kind === this.kind.name ? this.#access.cache.store.get(`${namespace}/${name}`) : undefined;
+    return found !== undefined && managerOf(found, kind, this.cluster).id === id;
+  }
+
+  /** Whether a manager of this cluster no longer exists; false if it may not be looked for. */
+  async isGone({ id, namespace, kind, name }: Manager): Promise<boolean> {
+    if (kind !== this.kind.name) return false;
+    try {
+      const found = await this.#access.kube.find(this.kind.type, name, namespace);
+      return found === undefined || managerOf(found, kind, this.cluster).id !== id;
+    } catch (error) {
+      if (error instanceof KubeError && error.isForbidden) return false;
+      throw error;
+    }
   }
 
   get reissueBackoff(): ReissueBackoff {

@@ -24,7 +24,8 @@ export async function observeVisible(managed: ManagedObject, sought: Sought): Pr
 
 /** Ensures that the resource does not exist. @throws Blocked if it may merely be hidden */
 export async function deleteVisible(managed: ManagedObject, sought: Sought): Promise<void> {
-  const outcome = await managed.kind.external.delete(sought.id);
+  const { kind, manager } = managed;
+  const outcome = await kind.external.delete(sought.id, { manager });
   if (outcome === 'not found') await requireAbsence(managed, sought);
 }
 

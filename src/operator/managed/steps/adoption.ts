@@ -10,10 +10,14 @@ import type { ManagedObject } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
 import { requireNoRival } from '../object/rivals.ts';
 import { rotationHandled } from '../secrets/rotation.ts';
+import { claim, claimedBy } from './claim.ts';
 
 const CORRECT_OR_REMOVE = 'correct the annotation, or remove it to have a new one created';
 
-/** @throws Blocked when the resource does not exist, or differs from the spec in an immutable field */
+/**
+ * @throws Blocked when the resource does not exist, or differs from the spec in an immutable field
+ * @throws ApiError naming the manager, if another object manages it
+ */
 export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
   const id = idToAdopt(managed.object);
   if (id === undefined) return;
@@ -33,7 +37,9 @@ export async function ensureAdopted(managed: ManagedObject, spec: ManagedSpec): 
   const scope = await external.closeScope(managed.object.metadata.uid);
   // Again: another object of the same manifest may have come meanwhile.
   await requireNoRival(managed);
-  await managed.persist(adoptedIdentity(id, scope, managed.kind.now()), rotationHandled(managed.object));
+  await claim(managed, id);
+  const annotations = { ...rotationHandled(managed.object), ...claimedBy(managed.manager) };
+  await managed.persist(adoptedIdentity(id, scope, managed.kind.now()), annotations);
   managed.recordEvent('Normal', EVENT_REASON.adopted, `Adopted ${id}`);
 }
 

@@ -1,23 +1,33 @@
 /** Records the owner of an object's modules in its annotations and its status. */
+import { ANNOTATION } from '../../contract/names.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
+import type { Remote } from '../declaration/external.ts';
 import { readPolicies } from '../declaration/spec.ts';
 import { type Identity, identityInStatus, readIdentity } from '../identity/identity.ts';
 import { hasFinalizer, isDeleting, NOT_OBSERVED, readStatus, shownIdentity } from '../identity/recorded-status.ts';
 import { resourceIdOf } from '../knowledge/inputs.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { mayRetire } from '../object/rivals.ts';
+import { claimedBy } from './claim.ts';
 
-/** Records the owner in the annotations, which claims its modules, and the previous owner as superseded. */
-export async function ensureAttachedTo(managed: ManagedObject, ownerId: string): Promise<void> {
+/**
+ * Records the owner in the annotations, which claims its modules, and the previous owner as superseded. Modules that are
+ * there already may have another manager, so they are yet to be claimed at the API.
+ */
+export async function ensureAttachedTo(managed: ManagedObject, owner: Remote): Promise<void> {
   const { object } = managed;
+  const { id: ownerId } = owner;
   const recorded = readIdentity(object);
   if (recorded.externalId === ownerId && !isListed(recorded, ownerId) && hasFinalizer(object)) return;
   // A stale cache could hold an owner that has been superseded since.
   await managed.mustBeNewest();
   const superseded = supersededBy(ownerId, recorded, managed.kind.now());
   const retiring = superseded.filter(({ id }) => mayRetire(managed, id, NOTHING_CREATED));
-  await managed.persist({ externalId: ownerId, generation: 0, createKey: undefined, retiring });
+  const claimed = hasNoModules(owner) ? claimedBy(managed.manager) : { [ANNOTATION.manager]: null };
+  await managed.persist({ externalId: ownerId, generation: 0, createKey: undefined, retiring }, claimed);
 }
+
+export const hasNoModules = (owner: Remote) => 'modules' in owner && Object.keys(Object(owner.modules)).length === 0;
 
 const NOTHING_CREATED = { resources: [], nextSequence: 1 };
 

@@ -6,6 +6,7 @@ import type { ManagedSpec } from '../declaration/spec.ts';
 import { type Identity, idempotencyOf, readIdentity, renumbered } from '../identity/identity.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
+import { claimedBy } from './claim.ts';
 import { guarded } from './guarding.ts';
 import { handOver } from './handover.ts';
 import { recoverIdentity } from './recovery.ts';
@@ -41,7 +42,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
       await supersede(managed, spec, remote, lost(delivery));
       continue;
     }
-    await managed.persist({ ...identity, externalId: remote.id });
+    await managed.persist({ ...identity, externalId: remote.id }, claimedBy(managed.manager));
     managed.recordEvent('Normal', EVENT_REASON.created, `Created ${remote.id}`);
     if (managed.replaces !== undefined) managed.recordEvent('Normal', EVENT_REASON.replaced, managed.replaces);
     if (delivery) {
@@ -68,10 +69,11 @@ async function ensureExpected(managed: ManagedObject): Promise<boolean> {
 }
 
 async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: Identity): Promise<Remote | 'refused'> {
+  const { manager } = managed;
   const { external } = managed.kind;
   const { spec: first } = await guarded(managed, spec);
   try {
-    return await external.create(first, idempotencyOf(managed.object, identity));
+    return await external.create(first, { ...idempotencyOf(managed.object, identity), manager });
   } catch (error) {
     const earlier = earlierCreate(error);
     if (earlier === 'refused') return earlier;
@@ -82,7 +84,7 @@ async function createOnce(managed: ManagedObject, spec: ManagedSpec, identity: I
     if (!remote) throw error;
     if (external.replacingChanges(spec, remote).length > 0) return remote;
     const { spec: allowed } = await guarded(managed, spec, remote);
-    return external.changes(allowed, remote).length > 0 ? await external.update(remote, allowed) : remote;
+    return external.changes(allowed, remote).length > 0 ? await external.update(remote, allowed, { manager }) : remote;
   }
 }
 

@@ -13,10 +13,12 @@ import {
 } from '../identity/identity.ts';
 import { isUnfinished, shownIdentity } from '../identity/recorded-status.ts';
 import { earliest } from '../identity/schedule.ts';
+import { nameOfManager, otherManager } from '../object/failure.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { deleteVisible } from '../object/not-found.ts';
 import { isCreatedIn } from '../object/rivals.ts';
 import { goesWithOwner } from './attachment.ts';
+import { release, tryToClaim } from './claim.ts';
 import { isServing } from './guarding.ts';
 
 /** The pause before a superseded resource that could not be deleted is tried again. */
@@ -42,18 +44,19 @@ export async function retireSuperseded(
   const { due, later } = dueForRetirement(identity, now);
   // A stale cache could list a resource that has become current again.
   if (due.length > 0) await managed.mustBeNewest();
-  const left = await leftToOthers(managed, due);
+  const left = [...(await leftToOthers(managed, due))];
   const needed = due.length > 0 ? await neededStill(managed, identity, successor) : [];
   const kept: Retiring[] = [];
   const retries: Date[] = [];
   for (const entry of due.filter((each) => !left.includes(each))) {
     const isNeeded = needed.includes(entry.id);
-    const refusal = isNeeded ? undefined : await refusalOf(deleteVisible(managed, entry));
-    if (!isNeeded && !refusal) continue;
+    const outcome = isNeeded ? undefined : await tryToDelete(managed, entry);
+    if (outcome === 'left') left.push(entry);
+    if (outcome === 'left' || outcome === 'deleted') continue;
     kept.push(entry);
-    retries.push(refusal ? retryAfter(new Date(entry.after), now) : new Date(now.getTime() + RETRY_MS.first));
-    if (!refusal) continue;
-    const message = `${entry.id} is superseded, and cannot be deleted yet: ${refusal.message}`;
+    retries.push(outcome ? retryAfter(new Date(entry.after), now) : new Date(now.getTime() + RETRY_MS.first));
+    if (!outcome) continue;
+    const message = `${entry.id} is superseded, and cannot be deleted yet: ${outcome.message}`;
     managed.recordEvent('Warning', REASON.deletionBlocked, message);
   }
   const deleted = due.filter((entry) => !kept.includes(entry) && !left.includes(entry)).map(({ id }) => id);
@@ -102,10 +105,9 @@ const beingReplaced = ({ kind }: ManagedObject, { retiring }: Identity) =>
 
 /** Deletes everything that belongs to the object. @throws Blocked while something refers to it */
 export async function deleteRemote(managed: ManagedObject, identity: Identity): Promise<void> {
-  const entries = toDelete(managed, everythingOf(identity));
-  await deleteAll(managed, entries);
-  if (entries.length > 0)
-    managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${namesOf(managed, idsOf(entries))}`);
+  const deleted = await deleteAll(managed, everythingOf(identity));
+  if (deleted.length > 0)
+    managed.recordEvent('Normal', EVENT_REASON.deleted, `Deleted ${namesOf(managed, idsOf(deleted))}`);
 }
 
 /** Lets the resource, its Secret and its DNSEndpoint outlive the object, unless no reconcile has ever succeeded. */
@@ -115,8 +117,9 @@ export async function retainRemote(managed: ManagedObject, identity: Identity): 
   await managed.releaseDnsEndpoint();
   const { stays, others } = await remainsOf(managed, identity, held);
   await deleteAll(managed, others);
-  if (stays !== undefined)
-    managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${namesOf(managed, [stays.id])}`);
+  if (stays === undefined) return;
+  await release(managed, stays.id);
+  managed.recordEvent('Normal', EVENT_REASON.retained, `Retained ${namesOf(managed, [stays.id])}`);
 }
 
 /** Leaves the resource to another object. Superseded ones are deleted now, since no object lists them afterwards. */
@@ -181,21 +184,30 @@ const namesOf = ({ kind }: ManagedObject, ids: readonly string[]) =>
 
 const idsOf = (entries: readonly Pick<Retiring, 'id'>[]) => entries.map(({ id }) => id);
 
-/** @throws Blocked while something refers to one of them */
-export async function deleteAll(managed: ManagedObject, entries: readonly Retiring[]): Promise<void> {
+/** Returns those that were deleted here. @throws Blocked while something refers to one of them */
+export async function deleteAll(managed: ManagedObject, entries: readonly Retiring[]): Promise<Retiring[]> {
+  const deleted: Retiring[] = [];
   for (const entry of toDelete(managed, entries)) {
-    const refusal = await refusalOf(deleteVisible(managed, entry));
-    if (refusal) throw new Blocked(REASON.deletionBlocked, `${entry.id} cannot be deleted yet: ${refusal.message}`);
+    const outcome = await tryToDelete(managed, entry);
+    if (outcome === 'deleted') deleted.push(entry);
+    else if (outcome !== 'left')
+      throw new Blocked(REASON.deletionBlocked, `${entry.id} cannot be deleted yet: ${outcome.message}`);
   }
+  return deleted;
 }
 
-/** What the API says if something refers to the resource that is to be deleted. */
-async function refusalOf(deletion: Promise<void>): Promise<ApiError | undefined> {
+/** `left`: another object manages it. Otherwise, what the API says if something refers to it. */
+async function tryToDelete(managed: ManagedObject, entry: Retiring): Promise<'deleted' | 'left' | ApiError> {
   try {
-    await deletion;
+    await deleteVisible(managed, entry);
+    return 'deleted';
   } catch (error) {
     if (error instanceof ApiError && error.code === 'RESOURCE_IN_USE') return error;
-    throw error;
+    const other = otherManager(error);
+    if (!other) throw error;
+    if (await tryToClaim(managed, entry.id)) return tryToDelete(managed, entry);
+    const message = `Left ${namesOf(managed, [entry.id])} to ${nameOfManager(other)}, which manages it`;
+    managed.recordEvent('Normal', EVENT_REASON.retained, message);
+    return 'left';
   }
-  return undefined;
 }

@@ -15,6 +15,7 @@ import { observeVisible } from '../object/not-found.ts';
 import { requireAdoptionGrant } from '../object/permissions.ts';
 import { writeStatus } from '../object/status.ts';
 import { requireId } from './adoption.ts';
+import { ensureReleased } from './claim.ts';
 import { retireSuperseded } from './deletion.ts';
 
 /** @throws Blocked when the object names no resource */
@@ -30,6 +31,7 @@ export function idToObserve(object: KubeObject): string {
 export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Promise<Outcome> {
   const { kind } = managed;
   const { external } = kind;
+  await ensureReleased(managed);
   const nextRetirement = await retireSuperseded(managed, kind.now());
   const id = idToObserve(managed.object);
   const { generation } = readIdentity(managed.object);

@@ -43,7 +43,7 @@ export async function ensureUpToDate(
   requireChangeable(external, allowed, remote);
   // Another process may have made the difference for a newer version of the object, or the object may be gone.
   await managed.mustBeNewest();
-  const updated = await external.update(remote, allowed);
+  const updated = await external.update(remote, allowed, { manager: managed.manager });
   const synced = reportUpdate(managed, remote, specPaths(changes));
   return { remote: updated, ready: readyOf(updated), synced: waiting ?? synced, renewAt };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FINALIZER } from '../../../../src/operator/contract/names.ts';
+import { ANNOTATION, FINALIZER } from '../../../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../../../src/operator/kube/kube-object.ts';
 import { StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
 import type { Retiring } from '../../../../src/operator/managed/identity/identity.ts';
@@ -42,6 +42,8 @@ const belongsTo = (id: string, retiring: string[] = [], fields: Parameters<typeo
     { externalId: id, retiring: listing(...retiring) },
   );
 
+const wanted = { id: 'thg_1', uri: 'http://api/thg_1', modules: {} };
+
 test.each<[string, KubeObject, string[]]>([
   ['that had no owner', object(), []],
   ['that had no owner, but has the finalizer', object({ metadata: { finalizers } }), []],
@@ -50,21 +52,31 @@ test.each<[string, KubeObject, string[]]>([
   ['that lacks the finalizer', belongsTo('thg_1', [], { metadata: {} }), []],
 ])('the owner is recorded for an object %s', async (_, of, superseded) => {
   const { managed, object: written, identity } = await manage(of, { kind: SETTINGS });
-  await ensureAttachedTo(managed, 'thg_1');
+  await ensureAttachedTo(managed, wanted);
   const { retiring, ...recorded } = await identity();
   expect(recorded).toEqual({ externalId: 'thg_1', generation: 0, createKey: undefined });
   expect(retiring.map(({ id }) => id)).toEqual(superseded);
   expect((await written()).metadata.finalizers).toContain(FINALIZER);
 });
 
+test.each([
+  ['none, so that there is nothing to claim', {}, true],
+  ['some, which may have another manager', { tls: {} }, false],
+])('an owner is recorded with its manager if it has modules: %s', async (_, modules, isClaimed) => {
+  const { managed, object: written } = await manage(belongsTo('thg_2'), { kind: SETTINGS });
+  await ensureAttachedTo(managed, Object.assign({ ...wanted }, { modules }));
+  const { annotations } = (await written()).metadata;
+  expect(annotations?.[ANNOTATION.manager]).toBe(isClaimed ? managed.manager.id : undefined);
+});
+
 test('an owner is not written if it is recorded already, or for a stale object', async () => {
   const { managed, cluster } = await manage(belongsTo('thg_1', ['thg_2']), { kind: SETTINGS });
-  await ensureAttachedTo(managed, 'thg_1');
+  await ensureAttachedTo(managed, wanted);
   await ensureOwnerShown(managed);
   expect(cluster.writes()).toEqual([]);
   const stale = await manage(belongsTo('thg_2'), { kind: SETTINGS });
   await stale.outdate();
-  await expect(ensureAttachedTo(stale.managed, 'thg_1')).rejects.toThrow(StaleObject);
+  await expect(ensureAttachedTo(stale.managed, wanted)).rejects.toThrow(StaleObject);
 });
 
 test.each<[string, object]>([

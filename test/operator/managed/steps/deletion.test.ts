@@ -16,6 +16,7 @@ import { condition, object } from '../../objects.ts';
 import { manage, owners, referrers } from '../managed-under-test.ts';
 import { apiError, SERVING, SETTINGS, type ThingKind, Things, tokens } from '../things.ts';
 
+const elsewhere = { id: 'there/u1', namespace: 'shop', kind: 'Thing', name: 'a' };
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 const at = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
 const entry = (id: string, generation: number, minutes = -60) => ({ id, generation, after: at(minutes).toISOString() });
@@ -46,6 +47,20 @@ describe('retirement', () => {
       listed: ['thg_x'],
       said: ['OldResourceDeleted: Deleted thg_a, thg_b'],
       next: at(5),
+    });
+  });
+
+  test('leaves what another cluster has taken over', async () => {
+    const things = all();
+    things.managers.set('thg_a', elsewhere);
+    expect(await retire(replacing([A, B]), things)).toEqual({
+      ids: ['thg_a', 'thg_c'],
+      listed: [],
+      said: [
+        'Retained: Left thg_a to the Thing shop/a of the cluster there, which manages it',
+        'OldResourceDeleted: Deleted thg_b',
+      ],
+      next: undefined,
     });
   });
 

@@ -1,6 +1,6 @@
 /** Creates the first admin and the first API key, which are needed to create any others. */
 import { apiKey } from '../resources/api-key.ts';
-import { newId } from '../resources/definition/id.ts';
+import { newId, timeOfId } from '../resources/definition/id.ts';
 import { user } from '../resources/user.ts';
 import { viewer } from './crud/view.ts';
 import { hasWorkingAdminKey } from './families/admin-keys.ts';
@@ -79,5 +79,6 @@ async function addAdmin(tx: Executor, base: string): Promise<string> {
 }
 
 function fresh(prefix: string) {
-  return { id: newId(prefix), created_at: new Date().toISOString(), revision: 1 };
+  const id = newId(prefix);
+  return { id, created_at: timeOfId(id), revision: 1 };
 }

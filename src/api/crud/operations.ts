@@ -1,7 +1,7 @@
 /** The handlers of the five operations of every family. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { newId } from '../../resources/definition/id.ts';
+import { newId, timeOfId } from '../../resources/definition/id.ts';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempotency.ts';
 import { type Manager, WHOLE } from '../../resources/definition/manager.ts';
 import { idsOf } from '../../resources/definition/reference.ts';
@@ -107,7 +107,7 @@ async function drafted<R extends Resource>(
   const input = call.body as z.output<R['create']>;
   const draft = hooks.draft?.(call.caller, input);
   const prepared = hooks.prepare && (await hooks.prepare(input, id, api, call));
-  const own = { id, created_at: new Date().toISOString(), revision: 1 };
+  const own = { id, created_at: timeOfId(id), revision: 1 };
   // Later parts override earlier ones.
   const row: Row = Object.assign(
     { ...initial },

@@ -1,7 +1,7 @@
 /** The whole rule set of an IP policy: reads it, or replaces it in one transaction. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { newId } from '../../resources/definition/id.ts';
+import { newId, timeOfId } from '../../resources/definition/id.ts';
 import { setByService, showing } from '../../resources/definition/read-only.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet, ruleSetMember } from '../../resources/ip-policy-rule.ts';
@@ -129,7 +129,6 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
 
 /** The changes that make the rule set `wanted`. Rules are matched by CIDR block. */
 export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], policyId: string) {
-  const now = new Date().toISOString();
   const byCidr = new Map(current.map((row) => [row.cidr, row]));
   const result = {
     created: [] as Row[],
@@ -142,8 +141,10 @@ export function plan(current: readonly Row[], wanted: readonly RuleSetMember[], 
     const fields = { description, metadata, cidr, action, ip_policy_id: policyId };
     const row = byCidr.get(cidr);
     byCidr.delete(cidr);
-    if (!row) result.created.push({ ...fields, id: newId(ipPolicyRule.prefix), created_at: now, revision: 1 });
-    else if (isDeepStrictEqual({ ...row, ...fields }, row)) result.kept.push(row);
+    if (!row) {
+      const id = newId(ipPolicyRule.prefix);
+      result.created.push({ ...fields, id, created_at: timeOfId(id), revision: 1 });
+    } else if (isDeepStrictEqual({ ...row, ...fields }, row)) result.kept.push(row);
     else result.updated.push([{ ...row, ...fields }, row]);
   }
   result.deleted.push(...byCidr.values());

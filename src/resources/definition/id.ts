@@ -2,7 +2,7 @@
  * Resource ids are TypeIDs: a type prefix, an underscore and a UUIDv7 in 26 characters of Crockford base32.
  * They sort by creation time as plain strings, which is what keyset paging relies on.
  */
-import { fromUUID, typeid } from 'typeid-js';
+import { fromUUID, TypeID, typeid } from 'typeid-js';
 import { z } from 'zod';
 
 const SUFFIX = '[0-7][0-9a-hjkmnp-tv-z]{25}';
@@ -12,9 +12,15 @@ export function newId(prefix: string): string {
   return typeid(prefix).toString();
 }
 
-/** The smallest id of this moment: ids made earlier sort before it. */
+/** When an id was made, in RFC 3339: the time that lists compare (`created_after`). */
+export function timeOfId(id: string): string {
+  const ms = TypeID.fromString(id).toUUID().replace('-', '').slice(0, 12);
+  return new Date(Number.parseInt(ms, 16)).toISOString();
+}
+
+/** The smallest id of this moment: ids made earlier sort before it. For moments before 1970, the smallest id. */
 export function firstIdAt(prefix: string, moment: Date): string {
-  const ms = moment.getTime().toString(16).padStart(12, '0');
+  const ms = Math.max(0, moment.getTime()).toString(16).padStart(12, '0');
   // A UUIDv7 (RFC 9562, section 5.7) without its random bits.
   return fromUUID(`${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`, prefix).toString();
 }

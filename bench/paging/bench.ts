@@ -9,7 +9,7 @@ import type { Server } from '../processes.ts';
 import { byTurns } from '../rounds.ts';
 import { type Stage, startStage } from '../stage.ts';
 import { tableHead, tableRow } from '../table.ts';
-import { fillLists, type List, listsOf, makeOwners, pagesOf } from './lists.ts';
+import { fillLists, type List, listsOf, makeOwners, metadataOf, pagesOf } from './lists.ts';
 
 const SIZES = [10_000, 100_000, 1_000_000];
 const LIMIT = 100;
@@ -77,13 +77,21 @@ async function measure({ processes }: Stage, sizes: readonly Sized[], index: num
     if (!list) throw new Error('every size has the same lists');
     const row = pagesOf(rows)[page];
     const before = row === undefined ? undefined : idOfRow(list.family.prefix, row);
-    const path = `${list.path}?limit=${LIMIT}${before === undefined ? '' : `&before_id=${before}`}`;
-    return { list, before, server, session, order: { method: 'GET', path, key: list.key, connections: 1 } };
+    const start = list.prefix === undefined || row === undefined ? undefined : metadataOf(row);
+    const query = new URLSearchParams({
+      limit: String(LIMIT),
+      ...(list.prefix === undefined ? {} : { 'filter[metadata_prefix]': list.prefix }),
+      ...(before === undefined ? {} : { before_id: before }),
+      ...(start === undefined ? {} : { before_metadata: start }),
+    });
+    const path = `${list.path}?${query}`;
+    return { list, before, start, server, session, order: { method: 'GET', path, key: list.key, connections: 1 } };
   });
   const measured = await byTurns(processes, reads, { roundMs: ROUND_MS, rounds });
   const plans: string[][] = [];
-  for (const { list, before, session } of reads) {
-    const query = { before, limit: LIMIT, only: list.only };
+  for (const { list, before, start, session } of reads) {
+    const prefix = list.prefix === undefined ? undefined : { column: 'metadata', value: list.prefix, before: start };
+    const query = { before, limit: LIMIT, only: list.only, prefix };
     const [statement] = await statementsOf((db) => repository(list.family).page(db, query));
     plans.push(await explain((text) => session.query(text), statement, { plan: 'generic', analyze: true }));
   }

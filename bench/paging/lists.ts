@@ -12,8 +12,10 @@ export interface List {
   family: Resource;
   path: string;
   key: string;
-  /** The filter of the list. */
+  /** The owner or the parent of the list. */
   only: Record<string, string>;
+  /** The beginning of metadata, if the list is limited to one. */
+  prefix?: string;
 }
 
 /** The owners of the rows in a database. */
@@ -29,6 +31,12 @@ interface Owner {
   id: string;
   key: string;
 }
+
+const METADATA = 'team-';
+const DIGITS = 8;
+
+/** The metadata of the IP policy with this number. */
+export const metadataOf = (n: number) => METADATA + String(n).padStart(DIGITS, '0');
 
 /** How many of the oldest rows belong to the owner with few. */
 const FEW = 150;
@@ -61,7 +69,7 @@ type Query = (text: string) => Promise<{ rows: unknown[] }>;
 
 /** Fills each of the tables. */
 export async function fillLists(query: Query, { many, few, edge }: Owners, rows: number): Promise<void> {
-  await fillTable(query, ipPolicy, rows);
+  await fillTable(query, ipPolicy, rows, { metadata: `'${METADATA}' || lpad(n::text, ${DIGITS}, '0')` });
   const owner = `case when n <= ${FEW} then '${few.id}' when n % 2 = 0 then '${many.id}' else 'usr_of_another' end`;
   await fillTable(query, credential, rows, { owner_id: owner, acl: "'{*}'" });
   await fillTable(query, httpsEdgeRoute, rows, {
@@ -76,6 +84,14 @@ export function listsOf({ many, few, edge }: Owners): List[] {
   const own = ({ id, key }: Owner) => ({ family: credential, path: '/credentials', key, only: { owner_id: id } });
   return [
     { title: 'IP policies', family: ipPolicy, path: '/ip_policies', key: BENCH_KEY, only: {} },
+    {
+      title: 'IP policies by metadata',
+      family: ipPolicy,
+      path: '/ip_policies',
+      key: BENCH_KEY,
+      only: {},
+      prefix: METADATA,
+    },
     { title: 'own credentials, half of all', ...own(many) },
     { title: `own credentials, the oldest ${FEW}`, ...own(few) },
     {

@@ -2,6 +2,7 @@
 import { idsOf } from '../../src/resources/definition/reference.ts';
 import { isShown, type Resource } from '../../src/resources/definition/resource.ts';
 import { fieldConventions } from './field-conventions.ts';
+import { filterConventions } from './filter-conventions.ts';
 import {
   by,
   created,
@@ -22,7 +23,7 @@ import { capital, fieldsOf, givenFor, other, type Subject, subjectOf } from './s
 
 export function conventions(family: Resource): Row[] {
   const subject = subjectOf(family);
-  return [operations, ownership, fieldConventions, wholeBody].flatMap((rowsOf) => rowsOf(subject));
+  return [operations, ownership, filterConventions, fieldConventions, wholeBody].flatMap((rowsOf) => rowsOf(subject));
 }
 
 /** Creating, listing, reading, changing and deleting, and what every family refuses. */

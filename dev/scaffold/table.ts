@@ -1,6 +1,7 @@
 /** The table of a family as SQL, from its definition. */
 import { z } from 'zod';
 import { uniqueColumns, uniqueIndex } from '../../src/api/crud/uniqueness.ts';
+import { indexedText } from '../../src/api/store/page-statement.ts';
 import type { Field, Resource } from '../../src/resources/definition/resource.ts';
 
 const json = z.object({
@@ -26,10 +27,19 @@ export function createTable(family: Resource): string {
       : [`constraint ${uniqueIndex(family, name)} unique (${uniqueColumns(name, unique).join(', ')})`],
   );
   const lines = [...columns.map(([name, type]) => `${name.padEnd(width)} ${type}`), ...constraints];
-  return `create table ${family.table} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n);\n`;
+  const table = `create table ${family.table} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n);\n`;
+  const indexes = stored.flatMap(([name, field]) => indexOf(family, name, field));
+  return [table, ...indexes].join('\n');
 }
 
-function columnType({ view, storage, as, refersTo, unique, initial, onCreate }: Field): string {
+/** The index of a filter, which the unique index of a field makes unnecessary. */
+function indexOf({ table }: Resource, name: string, { filterable, unique }: Field): string[] {
+  const index = `create index ${table}_by_${name} on ${table}`;
+  if (filterable === 'prefix') return [`${index} ((${indexedText(name)}), id) where ${name} is not null;\n`];
+  return filterable === 'value' && unique !== true ? [`${index} (${name}, id);\n`] : [];
+}
+
+function columnType({ view, storage, as, refersTo, unique, filterable, initial, onCreate }: Field): string {
   const schema = json.parse(z.toJSONSchema(view, { io: 'output', unrepresentable: 'any' }));
   const isNullable = view instanceof z.ZodNullable || (initial === null && onCreate === 'optional');
   const end = isNullable ? '' : ' not null';
@@ -38,7 +48,8 @@ function columnType({ view, storage, as, refersTo, unique, initial, onCreate }: 
   const [inner = schema] = (schema.anyOf ?? []).map((each) => json.parse(each));
   const type = typeof inner.type === 'string' ? inner.type : inner.type?.find((each) => each !== 'null');
   // Compared byte by byte, as the API compares.
-  if (type === 'string' && inner.format === undefined) return `${unique ? 'text collate "C"' : 'text'}${end}`;
+  if (type === 'string' && inner.format === undefined)
+    return `${unique || filterable === 'value' ? 'text collate "C"' : 'text'}${end}`;
   if (type === 'string') return `${inner.format === 'date-time' ? 'timestamptz' : 'text'}${end}`;
   return `${TYPES[type ?? ''] ?? 'jsonb'}${end}`;
 }

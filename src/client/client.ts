@@ -36,7 +36,7 @@ export type { Manager } from '../resources/definition/manager.ts';
 export type { CallOptions, ChangeOptions, ClaimOptions, CreateOptions, WriteOptions } from './call-options.ts';
 export { etagOf, isReplay } from './entity-tags.ts';
 export { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
-export type { FamilyClient, Page } from './family-client.ts';
+export type { FamilyClient, ListOptions, Page, PageOptions, PageStart } from './family-client.ts';
 export type { ModuleClient } from './module-client.ts';
 
 export type ClientOptions = TransportOptions;

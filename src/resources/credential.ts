@@ -27,6 +27,7 @@ export const owner = {
     null,
   ),
   chosen: true,
+  filterable: 'value',
 } as const;
 
 export const credential = resource({

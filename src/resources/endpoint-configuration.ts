@@ -26,7 +26,7 @@ export const endpointConfiguration = resource({
   fields: {
     ...described('What the endpoints are for.'),
     // A reserved domain binds a configuration by its type, so the type must not change.
-    type: required(endpointType, { update: false }),
+    type: { ...required(endpointType, { update: false }), filterable: 'value' },
     ip_policy_ids: references([ipPolicy], 'ip_policies', POLICIES, { max: MAX_IP_POLICIES }),
   },
   samples: {

@@ -96,7 +96,7 @@ export const reservedDomain = resource({
   description: 'A host name, or a wildcard, reserved for your endpoints.',
   fields: {
     ...described('What is served on the domain.'),
-    domain: { ...field(shownDomain, domainInput, 'required', false, null), unique: true },
+    domain: { ...field(shownDomain, domainInput, 'required', false, null), unique: true, filterable: 'value' },
     region: field(region.nullable().meta(regionAbout), orNone(region).meta(regionAbout), 'optional', false, null),
     cname_target: cname(
       'Target of the CNAME record that the domain needs. A domain below a service domain needs none.',

@@ -56,13 +56,10 @@ export const sshHostCertificate = resource({
       ...required(idOf(sshCertificateAuthority.prefix).meta(AUTHORITY), { update: false }),
       refersTo: [sshCertificateAuthority],
     },
-    principals: field(
-      z.array(z.string()).meta(PRINCIPALS),
-      z.nullable(principals.meta(PRINCIPALS)),
-      'optional',
-      false,
-      [],
-    ),
+    principals: {
+      ...field(z.array(z.string()).meta(PRINCIPALS), z.nullable(principals.meta(PRINCIPALS)), 'optional', false, []),
+      filterable: 'element',
+    },
     valid_after: {
       ...field(shownSecond().meta(FROM), orNone(sshTime).meta(FROM), 'optional', false, null),
       show: showSecond,

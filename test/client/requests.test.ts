@@ -24,6 +24,23 @@ const reads: Case[] = [
   ['GET /ip_policies?limit=2', (client) => client.ipPolicies.page({ limit: 2 })],
   ['GET /ip_policies?limit=2&before_id=x', (client) => client.ipPolicies.page({ limit: 2, beforeId: 'x' })],
   ['GET /ip_policies', (client) => client.ipPolicies.list().next()],
+  [
+    'GET /reserved_domains?filter%5Bdomain%5D=a.example.com',
+    (client) => client.reservedDomains.list({ filter: { domain: 'a.example.com' } }).next(),
+  ],
+  [
+    'GET /users?filter%5Bname%5D=a+b&created_after=2026-01-01T00%3A00%3A00Z&created_before=2027-01-01T00%3A00%3A00Z',
+    (client) =>
+      client.users.page({
+        filter: { name: 'a b' },
+        createdAfter: '2026-01-01T00:00:00Z',
+        createdBefore: '2027-01-01T00:00:00Z',
+      }),
+  ],
+  [
+    'GET /ip_policies?filter%5Bmetadata_prefix%5D=m&before_metadata=mx&before_id=x',
+    (client) => client.ipPolicies.page({ filter: { metadata_prefix: 'm' }, beforeMetadata: 'mx', beforeId: 'x' }),
+  ],
   ['GET /edges/https/a%3Fb/routes/c', (client) => client.httpsEdgeRoutes('a?b').get('c')],
   ['GET /edges/https/a/routes/b%3Fc/oidc', (client) => client.httpsEdgeRouteModules('a', 'b?c').oidc.get()],
   ['GET /edges/https/a/routes/b/oauth', (client) => client.httpsEdgeRouteModules('a', 'b').oauth.get()],

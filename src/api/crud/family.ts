@@ -1,4 +1,5 @@
 /** A mounted family: its definition, its hooks, its rows, and how they are shown. */
+import { type Filter, filtersOf } from '../../resources/definition/filter.ts';
 import { type ManagedPart, WHOLE } from '../../resources/definition/manager.ts';
 import { type Fields, isShown, type Resource, type View } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
@@ -7,7 +8,8 @@ import { checkIfMatch } from '../http/entity-tags.ts';
 import type { Api, Call, Operation, OperationResult, PathParameter } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import { changeEvent } from '../store/outbox.ts';
-import { FIRST, type Repository, type Row, repository } from '../store/repository.ts';
+import { FIRST } from '../store/page-statement.ts';
+import { type Repository, type Row, repository } from '../store/repository.ts';
 import type { EventDetails, Hooks, WriteContext } from './hooks.ts';
 import { hold } from './managers.ts';
 import { dropReferences, referringFields } from './references.ts';
@@ -41,6 +43,8 @@ export interface Family<R extends Resource = Resource> {
   /** Adds an operation of the family's own. */
   add(operation: Operation): void;
   rows: Repository;
+  /** What its list can be limited by. */
+  filters: readonly Filter[];
   /** The fields of a new resource whose request leaves all of them out. */
   initial: Readonly<Record<string, unknown>>;
   /** The field of a secret that is not stored under its name, if there is one. */
@@ -88,6 +92,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     operations,
     add: (operation) => void operations.push(operation),
     rows: repository(resource, hooks.columns),
+    filters: filtersOf(resource),
     initial: initialFields(resource.fields),
     secret,
     shownOnce: secretField && isShown(secretField) ? secret : undefined,

@@ -6,8 +6,9 @@ import { camel, withArticle, words } from '../errors/naming.ts';
 import { operation, type PathParameter } from '../http/operation.ts';
 import { accessOf, createFamily, type Family, idParameter, singleParameters } from './family.ts';
 import type { Hooks } from './hooks.ts';
+import { listQuery } from './list-query.ts';
 import { create, get, list, remove, update } from './operations.ts';
-import { listView, pageQuery } from './paging.ts';
+import { listView } from './paging.ts';
 
 /** A family with its five operations; more can be added. */
 export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Family<R> {
@@ -62,7 +63,7 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       ]
         .filter(Boolean)
         .join(' '),
-      query: pageQuery(resource),
+      query: listQuery(family),
       success: { status: 200, description: `A page of ${many}.`, schema: listView(resource) },
       handle: (call, api) => list(api, family, call),
     }),

@@ -14,11 +14,12 @@ import type { Api, Call, OperationResult } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import { violation } from '../store/database-errors.ts';
 import { changeEvent } from '../store/outbox.ts';
-import type { Row } from '../store/repository.ts';
+import type { Page, Row } from '../store/repository.ts';
 import { type Family, removeLocked, type SingleCall, writeLocked } from './family.ts';
 import { attempt, claim, type Replay, recall } from './idempotency.ts';
+import { type ListQuery, nextQuery, pageQuery } from './list-query.ts';
 import { hold } from './managers.ts';
-import { MAX_LIMIT, pageJson } from './paging.ts';
+import { pageJson } from './paging.ts';
 import { refuseOtherValues } from './read-only.ts';
 import { pointersOf, refuseWhileReferenced, setReferences } from './references.ts';
 import { explainUniqueness } from './uniqueness.ts';
@@ -126,15 +127,18 @@ async function drafted<R extends Resource>(
 export async function list<R extends Resource>(
   api: Api,
   family: Family<R>,
-  call: Call<string, { limit?: number | undefined; before_id?: string | undefined }, unknown>,
+  call: Call<string, ListQuery, unknown>,
 ): Promise<OperationResult> {
-  const { limit = MAX_LIMIT, before_id: before } = call.query;
   const { resource, rows, show } = family;
   await requireParent(api.db, family, call.params);
-  const found = await rows.page(api.db, { before, limit, maxBytes: MAX_PAGE_BYTES, only: family.scope(call) });
+  const query = pageQuery(family, call.query, family.scope(call));
+  const found = query ? await rows.page(api.db, { ...query, maxBytes: MAX_PAGE_BYTES }) : NO_ROWS;
   const uri = call.base + fillPath(resource.path, call.params);
-  return { json: pageJson(found, (row) => show(row, call.base), { name: resource.collection, limit, uri }) };
+  const next = (last: Row) => nextQuery(family, call.query, last);
+  return { json: pageJson(found, (row) => show(row, call.base), { name: resource.collection, uri, next }) };
 }
+
+const NO_ROWS: Page = { rows: [], more: false };
 
 export async function get<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<OperationResult> {
   const { id } = call.params;

@@ -11,7 +11,7 @@ type RequestPart = 'body' | 'query';
 export function parse<T extends z.ZodType>(schema: T, value: unknown, part: RequestPart): z.output<T> {
   const result = schema.safeParse(value, ISSUE_MESSAGES);
   if (result.success) return result.data;
-  const { found, fixed } = problems(result.error.issues, part);
+  const { found, fixed } = problems(result.error.issues, part, schema);
   throw invalidRequest(found, fixed);
 }
 
@@ -95,10 +95,14 @@ function whereSent(issue: z.core.$ZodIssue, standIns: StandIns): z.core.$ZodIssu
   return path.length > 1 ? { ...issue, path } : { code: 'custom', path, message: standIn.reason, input: issue.input };
 }
 
-function problems(issues: readonly z.core.$ZodIssue[], part: RequestPart): { found: Details; fixed: Details } {
+function problems(
+  issues: readonly z.core.$ZodIssue[],
+  part: RequestPart,
+  schema?: z.ZodType,
+): { found: Details; fixed: Details } {
   const found = new Map<string, string>();
   const fixed = new Map<string, string>();
-  for (const [path, reason, own] of reasons(issues, part)) {
+  for (const [path, reason, own] of reasons(issues, part, schema)) {
     const name = nameOf(path, part);
     if (found.has(name)) continue;
     found.set(name, reason);
@@ -111,10 +115,14 @@ function problems(issues: readonly z.core.$ZodIssue[], part: RequestPart): { fou
 function* reasons(
   issues: readonly z.core.$ZodIssue[],
   part: RequestPart,
+  schema: z.ZodType | undefined,
 ): Generator<[path: readonly PropertyKey[], reason: string, fixed: string]> {
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys')
-      for (const key of issue.keys) yield [[...issue.path, key], unknown[part], unknown[part]];
+      for (const key of issue.keys) {
+        const reason = part === 'body' ? 'unknown field' : unknownParameter(schema);
+        yield [[...issue.path, key], reason, reason];
+      }
     // A repeated query parameter arrives as an array.
     else
       yield [
@@ -143,7 +151,11 @@ export function memberNames(...schemas: readonly z.ZodType[]): ReadonlySet<strin
   return names;
 }
 
-const unknown = { body: 'unknown field', query: 'unknown query parameter' } as const;
+/** Names those that exist: of a list, they differ by family. */
+function unknownParameter(schema: z.ZodType | undefined): string {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  return `unknown query parameter${known.length === 0 ? '' : `; known are ${known.join(', ')}`}`;
+}
 
 function nameOf(path: readonly PropertyKey[], part: RequestPart): string {
   if (part === 'query') return `?${path.map(String).join('.')}`;

@@ -6,7 +6,7 @@ import { conditionOf, type Operation } from '../http/operation.ts';
 import { errorResponses, HEADERS, INSTALLATION_HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './components.ts';
 import { exampleOf } from './examples.ts';
 import { linksOf } from './links.ts';
-import { components, inline, type Json, nameOf, ref } from './schemas.ts';
+import { components, inline, type Json, nameOf, ref, unfolded } from './schemas.ts';
 
 const TAGS: Record<string, string> = {
   'IP policies': 'Sets of rules that allow or deny source addresses.',
@@ -155,21 +155,17 @@ function queryParameters(query: z.ZodType | undefined): Json[] {
   const { properties = {} } = z
     .object({ properties: z.record(z.string(), z.record(z.string(), z.unknown())).optional() })
     .parse(z.toJSONSchema(query, { io: 'input' }));
-  return Object.entries(properties).map(([name, schema]) => ({
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
-    ...QUERY[name],
-    // An empty value counts as absent.
-    allowEmptyValue: true,
-    schema,
+    description,
+    // An empty value counts as absent; an empty filter is refused.
+    allowEmptyValue: query.safeParse({ [name]: '' }).success,
+    schema: unfolded(schema),
     ...QUERY_SCHEMA[name],
   }));
 }
 
-const QUERY: Record<string, Json> = {
-  limit: { description: 'Maximum number of items on the page.' },
-  before_id: { description: 'Start the page after the resource with this id, which may have been deleted.' },
-};
 /** The schema of a query parameter knows only the pattern of its text; readers should see a number. */
 const QUERY_SCHEMA: Record<string, Json> = {
   limit: { schema: { type: 'integer', minimum: 1, maximum: 100, default: 100 } },

@@ -56,6 +56,10 @@ function raiseDescription(value: unknown): unknown {
   return description === undefined ? value : { description, ...data, anyOf: [first, ...others] };
 }
 
+/** A schema that is no component, as this document shows it. */
+export const unfolded = (schema: Json): Json =>
+  z.record(z.string(), z.unknown()).parse(JSON.parse(JSON.stringify(schema), unfold));
+
 const choice = z.looseObject({ anyOf: z.array(z.record(z.string(), z.unknown())) });
 const form = z.looseObject({
   'x-form': z.record(z.string(), z.unknown()).optional(),

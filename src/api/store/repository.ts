@@ -9,6 +9,7 @@ import type { Field, Resource } from '../../resources/definition/resource.ts';
 import type { Executor } from './database.ts';
 import { forgetManagersCte, managerCte, managerValues } from './manager-record.ts';
 import { EVENT_VALUES, eventCte, eventsCte, eventValues, type OutboxEvent } from './outbox.ts';
+import { FIRST, type PageQuery, pageStatement } from './page-statement.ts';
 import type { Statement } from './statement.ts';
 
 /** A stored resource: its fields, and what every table has. Timestamps are RFC 3339 in UTC. */
@@ -18,16 +19,6 @@ export interface Row {
   /** Counts changes, from 1. */
   readonly revision: number;
   readonly [column: string]: unknown;
-}
-
-export interface PageQuery {
-  /** Only rows with a smaller id: what comes after it in the list. */
-  before?: string | undefined;
-  limit: number;
-  /** Maximum size of all rows together, as stored. The first row is returned however large it is. Default: no limit. */
-  maxBytes?: number;
-  /** Only rows with these values in these columns. */
-  only?: Readonly<Record<string, string>>;
 }
 
 export interface Page {
@@ -63,18 +54,14 @@ export interface Repository {
   removeMany(tx: Executor, ids: readonly string[], events?: readonly OutboxEvent[]): Promise<void>;
 }
 
-/** Sorts before every id. */
-export const FIRST = '';
-/** Sorts after every id. */
-const LAST = '~';
-
 /** @param hidden columns that no response shows, such as the hash of a token; written once, by `insert` */
 export function repository(resource: Resource, hidden: readonly string[] = []): Repository {
   const { table } = resource;
   const stored = Object.entries(resource.fields).filter(([, field]) => field.storage !== 'none');
   const fields = stored.map(([name]) => name);
   const mutable = stored.filter(([, field]) => field.onUpdate || field.onCreate === 'derived').map(([name]) => name);
-  const shown = ['id', 'created_at', 'revision', ...fields].join(', ');
+  const shown = ['id', 'created_at', 'revision', ...fields];
+  const columns = shown.join(', ');
   const written = ['id', 'created_at', 'updated_at', ...fields, ...hidden];
 
   const prepared = (name: string, text: string) => {
@@ -88,9 +75,9 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
     `forgotten as (delete from idempotency_keys where resource_id ${match} and closed_at is null),
      ${forgetManagersCte(match)}`;
 
-  const get = prepared('get', `select ${shown} from ${table} where id = $1`);
-  const lock = prepared('lock', `select ${shown} from ${table} where id = $1 for no key update`);
-  const lockToRemove = prepared('lock_to_remove', `select ${shown} from ${table} where id = $1 for update`);
+  const get = prepared('get', `select ${columns} from ${table} where id = $1`);
+  const lock = prepared('lock', `select ${columns} from ${table} where id = $1 for no key update`);
+  const lockToRemove = prepared('lock_to_remove', `select ${columns} from ${table} where id = $1 for update`);
   const inserting = (ctes: string) =>
     `with ${ctes} insert into ${table} (${written.join(', ')}) values (${parameters(written.length).join(', ')})`;
   const insertedEvent = eventCte(written.length + 1);
@@ -121,29 +108,6 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
     `with ${eventsCte(2)}, ${forget('= any($1)')} delete from ${table} where id = any($1)`,
   );
 
-  /**
-   * Compares rows of (scope, id). With `scope = $2 order by id`, Postgres may walk all ids, newest first, until enough
-   * of them are in the scope: for an owner with few rows, that is the whole table.
-   */
-  const pages = new Map<string, (...values: unknown[]) => Statement>();
-  function page({ before = LAST, limit, only = {} }: PageQuery): Statement {
-    const scope = Object.keys(only);
-    const name = ['page', ...scope].join('_');
-    let statement = pages.get(name);
-    if (!statement) {
-      const key = [...scope, 'id'];
-      const within = `(${scope.join(', ')}) >= (${parameters(scope.length, 2).join(', ')}) and `;
-      const text = `
-        select ${shown} from ${table}
-         where ${scope.length === 0 ? '' : within}(${key.join(', ')}) < (${parameters(key.length, 2).join(', ')})
-         order by ${key.map((column) => `${column} desc`).join(', ')} limit $1`;
-      statement = prepared(name, text);
-      pages.set(name, statement);
-    }
-    // The extra row only shows that there is more.
-    return statement(limit + 1, ...Object.values(only), before);
-  }
-
   const rows = async (db: Executor, statement: Statement) => (await db.query(statement)).map(asRow);
   const row = async (db: Executor, statement: Statement) => {
     const [found] = await db.query(statement);
@@ -165,11 +129,11 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
         read += bytes;
         return !more;
       };
-      const found = await rows(db, { ...page(query), keeps });
+      const found = await rows(db, { ...pageStatement(resource, shown, query), keeps });
       return { rows: found.slice(0, limit), more: more || found.length > limit };
     },
     where(db, column, value, part) {
-      const text = `select ${shown} from ${table} where ${column} = $1 and id > $2 order by id limit $3`;
+      const text = `select ${columns} from ${table} where ${column} = $1 and id > $2 order by id limit $3`;
       return rows(db, prepared(`by_${column}`, text)(value, part?.after ?? FIRST, part?.limit ?? null));
     },
     async insert(db, row, event, manager) {

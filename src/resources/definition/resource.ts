@@ -62,9 +62,17 @@ export interface Field<
    * index `<table>_<field>`; a request that breaks it fails with CONFLICT.
    */
   readonly unique?: Unique;
+  /** Lists can be limited by it (filter.ts). */
+  readonly filterable?: Filterable;
 }
 
 export type Unique = true | { readonly within: readonly string[] };
+
+/**
+ * What a filter of the field compares: its whole value; one of the texts in a list that cannot change, which are also in
+ * the table `<table>_<field>`; or the beginning of a text.
+ */
+export type Filterable = 'value' | 'element' | 'prefix';
 
 export type Fields = Readonly<Record<string, Field>>;
 
@@ -257,12 +265,12 @@ export function metadata(limit: z.ZodString) {
     description: 'Arbitrary data for your own use; the service does not interpret it.',
     examples: ['{"team":"platform"}'],
   });
-  return { ...optional(lines(schema)), view: z.nullable(schema) };
+  return { ...optional(lines(schema)), view: z.nullable(schema), filterable: 'prefix' } as const;
 }
 
 /** The name of a person or a program. */
 export function personName(schema: z.ZodString) {
-  return { ...required(visible(oneLine(schema))), view: schema };
+  return { ...required(visible(oneLine(schema))), view: schema, filterable: 'value' } as const;
 }
 
 /** A reference to another resource. */

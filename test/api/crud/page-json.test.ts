@@ -1,6 +1,7 @@
 /** Pages without a database; paging.test.ts walks through real ones. */
 import { describe, expect, test } from 'vitest';
-import { pageJson, pageQuery } from '../../../src/api/crud/paging.ts';
+import { listQuery } from '../../../src/api/crud/list-query.ts';
+import { pageJson } from '../../../src/api/crud/paging.ts';
 import { MAX_PAGE_BYTES } from '../../../src/api/guard/bytes-in-flight.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 
@@ -10,7 +11,8 @@ type Rows = ReturnType<typeof row>[];
 
 /** A page as a client reads it; each row has its id and `fill`. */
 function pageOf(rows: Rows, more: boolean, fill = '') {
-  const json = pageJson({ rows, more }, ({ id }) => ({ id, fill }), { name: 'things', limit: 7, uri });
+  const next = ({ id }: { id: string }) => `before_id=${id}&limit=7`;
+  const json = pageJson({ rows, more }, ({ id }) => ({ id, fill }), { name: 'things', uri, next });
   const { things, ...rest } = JSON.parse(json);
   return { ids: things.map(({ id }: { id: string }) => id), ...rest };
 }
@@ -49,5 +51,5 @@ test.each([
   [{ limit: '101' }, undefined],
   [{ more: '1' }, undefined],
 ])('a list reads the query %j as %j', (query, expected) => {
-  expect(pageQuery(ipPolicy).safeParse(query).data).toEqual(expected);
+  expect(listQuery({ resource: ipPolicy, filters: [] }).safeParse(query).data).toEqual(expected);
 });

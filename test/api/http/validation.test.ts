@@ -68,7 +68,7 @@ test('names each parameter of a query that is wrong', () => {
   const schema = z.strictObject({ a: z.int().optional() });
   expect(refusals(schema, { a: 1.5, b: 'x' }, 'query')).toEqual({
     '?a': 'must be a whole number',
-    '?b': 'unknown query parameter',
+    '?b': 'unknown query parameter; known are a',
   });
 });
 

@@ -200,13 +200,15 @@ async function runApi(settings: ApiConfig, log: Log, tracing: Tracing | undefine
 }
 
 async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; encryptionKey: Keyring }): Promise<void> {
-  const { rotateEncryption } = await import('./api/secrets/rotation.ts');
+  const { openSecrets, rotateEncryption } = await import('./api/secrets/rotation.ts');
   const { openDatabase } = await import('./api/store/database.ts');
-  const { SEALED } = await import('./api/families/all.ts');
+  const { SEALED, sealPlainSecrets } = await import('./api/families/all.ts');
   const db = openDatabase({ url: databaseUrl, poolSize: 1, statementTimeoutMs: 60_000, connectTimeoutMs: 10_000 });
   const { cannotUseDatabase } = await import('./api/start-failure.ts');
   try {
     const done = Object.entries(await rotateEncryption(db, encryptionKey, SEALED));
+    const plain = await sealPlainSecrets(db, await openSecrets(db, encryptionKey));
+    if (plain > 0) print(`${plain} plain secrets of an earlier release: encrypted with "${encryptionKey[0].id}"`);
     for (const [table, count] of done) print(`${table}: ${count} re-encrypted with "${encryptionKey[0].id}"`);
   } catch (error) {
     throw cannotUseDatabase(error, databaseUrl);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { uniqueColumns, uniqueIndex } from '../../src/api/crud/uniqueness.ts';
 import { indexedText } from '../../src/api/store/page-statement.ts';
+import { sealedColumn } from '../../src/api/store/repository.ts';
 import type { Field, Resource } from '../../src/resources/definition/resource.ts';
 
 const json = z.object({
@@ -15,7 +16,10 @@ export function createTable(family: Resource): string {
   const stored = Object.entries(family.fields).filter(([, { storage }]) => storage !== 'none');
   const columns: [string, string][] = [
     ['id', 'text collate "C" primary key'],
-    ...stored.map(([name, field]): [string, string] => [name, columnType(field)]),
+    ...stored.flatMap(([name, field]): [string, string][] => [
+      [name, columnType(field)],
+      ...(field.shorten ? [[sealedColumn(name), 'text'] satisfies [string, string]] : []),
+    ]),
     ['created_at', 'timestamptz not null'],
     ['updated_at', 'timestamptz not null'],
     ['revision', 'bigint not null default 1'],

@@ -11,6 +11,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { NO_BASE } from './crud/view.ts';
+import { sealPlainSecrets } from './families/all.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
@@ -74,7 +75,7 @@ export async function startApi(
     }
     const { keys, source } = await keysFor(config, embedded);
     if (!keys)
-      logger?.warn('ENCRYPTION_KEY is not set: resources with a private key or a client secret cannot be created');
+      logger?.warn('ENCRYPTION_KEY is not set: resources with a private key or another secret cannot be created');
     const opened = await openMigrated(databaseUrl, config, logger);
     const url = databaseUrl;
     const blameDatabase = (error: unknown) => {
@@ -91,6 +92,12 @@ export async function startApi(
       ]),
     );
     const secrets = await openSecrets(db, keys, source).catch(blameDatabase);
+    if (keys) {
+      const sealed = sealPlainSecrets(db, secrets, ending.signal).catch((error) =>
+        logger?.warn({ err: error }, 'could not seal secrets of an earlier release; the next start tries again'),
+      );
+      undo.push(() => sealed);
+    }
 
     const app = await buildApp({
       db,

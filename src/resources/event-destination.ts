@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { orNone } from './definition/none.ts';
 import { derived, described, field, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
-import { httpsUrl } from './formats/https-url.ts';
+import { hostOnly, httpsUrl } from './formats/https-url.ts';
 import { pattern, text } from './formats/text.ts';
 
 const webhookUrl = {
@@ -16,6 +16,12 @@ const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'W
 const target = z.strictObject({ webhook: webhook.meta(WEBHOOK) }).meta({ id: 'EventTargetInput' });
 const shownWebhook = z.object({ url: z.url().meta(webhookUrl) }).meta({ id: 'Webhook' });
 const shownTarget = z.object({ webhook: shownWebhook.meta(WEBHOOK) }).meta({ id: 'EventTarget' });
+
+const stored = z.object({ webhook: z.object({ url: z.string() }) });
+function shortTarget(value: unknown): z.output<typeof stored> {
+  const { webhook } = stored.parse(value);
+  return { webhook: { url: hostOnly(webhook.url) } };
+}
 
 const FORMAT = { description: 'Format of the events that are sent.' };
 
@@ -63,7 +69,7 @@ export const eventDestination = resource({
   fields: {
     ...described('What receives the events.'),
     format: field(z.enum(['json']).meta(FORMAT), orNone(z.enum(['json']).meta(FORMAT)), 'optional', true, 'json'),
-    target: { ...required(target.meta(TARGET), { storage: 'jsonb' }), view: shownTarget },
+    target: { ...required(target.meta(TARGET), { storage: 'jsonb' }), view: shownTarget, shorten: shortTarget },
     signing_secret: field(
       shownSecret.view,
       z.nullable(

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { described, field, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
-import { headers } from './formats/response-headers.ts';
+import { headers, withoutSecrets } from './formats/response-headers.ts';
 import { bytes } from './formats/text.ts';
 
 /** Most bytes of a fixed body. A page of a list has up to 100 of them. */
@@ -39,7 +39,10 @@ export const httpResponseBackend = resource({
   fields: {
     ...described('What the response is for.'),
     body: field(body, z.nullable(body), 'optional', true, ''),
-    headers: field(shownHeaders, z.nullable(headers), 'optional', true, null, 'jsonb'),
+    headers: {
+      ...field(shownHeaders, z.nullable(headers), 'optional', true, null, 'jsonb'),
+      shorten: withoutSecrets,
+    },
     status_code: field(statusCode, z.nullable(statusCode), 'optional', true, 200),
   },
   samples: {

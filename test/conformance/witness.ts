@@ -164,9 +164,12 @@ const change = ({ name }: Resource, kind: keyof ReturnType<typeof eventTypes>, i
 
 const idOf = (reply: Reply) => z.object({ id: z.string() }).parse(JSON.parse(reply.text)).id;
 
-/** The resource in an answer, without values that only the answer to its create shows. */
+/** The resource in an answer, without values that only answers show. */
 function viewIn(reply: Reply, { fields }: Resource): object {
   const view = z.record(z.string(), z.unknown()).parse(JSON.parse(reply.text));
   const once = Object.entries(fields).filter(([, field]) => field.storage === 'none' && isShown(field));
-  return { ...view, ...Object.fromEntries(once.map(([name]) => [name, null])) };
+  const shortened = Object.entries(fields).map(([name, { shorten }]) =>
+    shorten ? { [name]: shorten(view[name]) } : {},
+  );
+  return Object.assign(view, ...shortened, ...once.map(([name]) => ({ [name]: null })));
 }

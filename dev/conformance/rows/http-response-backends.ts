@@ -1,6 +1,6 @@
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { longest } from '../field-conventions.ts';
-import { created, invalid, ok, patch, post, type Row, type Section } from '../row.ts';
+import { created, get, invalid, ok, patch, post, type Row, type Section } from '../row.ts';
 
 const path = '/backends/http_response';
 
@@ -22,6 +22,9 @@ const refusedHeader = (rule: string, name: string, value: unknown, reason: RegEx
 
 const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`x-${n}`, 'v']));
 
+const SECRET = { authorization: 'Basic Og==', 'x-trace': 'a' };
+const ONCE = { headers: { 'idempotency-key': 'once-{unique}' } };
+
 export const httpResponseBackends: Section = {
   title: 'HTTP response backends',
   family: httpResponseBackend,
@@ -33,6 +36,13 @@ export const httpResponseBackends: Section = {
       later: [
         [post(path, { headers: { 'X-Trace': '' } }), created({ headers: { 'x-trace': '', 'X-Trace': undefined } })],
       ],
+    },
+    {
+      rule: 'A header whose name says that it is secret is shown as it was sent, also when the create is repeated',
+      given: { made: post(path, { headers: SECRET }, ONCE) },
+      ask: post(path, { headers: SECRET }, ONCE),
+      answer: created({ id: '{made.id}', headers: SECRET }),
+      later: [[get(`${path}/{made.id}`), ok({ headers: SECRET })]],
     },
     {
       rule: 'An update replaces all headers together',

@@ -13,6 +13,7 @@ import { type Repository, type Row, repository } from '../store/repository.ts';
 import type { EventDetails, Hooks, WriteContext } from './hooks.ts';
 import { hold } from './managers.ts';
 import { dropReferences, referringFields } from './references.ts';
+import { type SealedFields, sealedFields } from './sealed-fields.ts';
 import { linker, type ViewOfRow, viewer } from './view.ts';
 
 /** The path parameter that names a resource of this family. */
@@ -54,6 +55,10 @@ export interface Family<R extends Resource = Resource> {
   show(row: Row, base: string): ViewOfRow;
   /** Completes the links of a stored view, which has no base. */
   linked(stored: Readonly<Record<string, unknown>>, base: string): object;
+  /** Its fields with secret parts. */
+  sealed: SealedFields;
+  /** The view that events and stored responses have: without the secret parts of values. */
+  showShort(row: Row, base: string): ViewOfRow;
   /** The view as the hooks see it, with the types of the definition. */
   typed(view: ViewOfRow): View<R>;
   /** The column values that a row must have to be visible to this call: its owner, and its parent. */
@@ -85,6 +90,8 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
       ...(parent === undefined || inside === undefined ? {} : { [parent.parameter]: inside }),
     };
   };
+  const sealed = sealedFields(resource);
+  const show = viewer(resource);
   const [secret, secretField] = Object.entries(resource.fields).find(([, { storage }]) => storage === 'none') ?? [];
   return {
     resource,
@@ -96,7 +103,9 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     initial: initialFields(resource.fields),
     secret,
     shownOnce: secretField && isShown(secretField) ? secret : undefined,
-    show: viewer(resource),
+    sealed,
+    show,
+    showShort: (row, base) => show(sealed.shorten(row), base),
     linked: linker(resource),
     // The generic schema's output is View<R> by definition; TypeScript cannot see it through the type parameter.
     typed: (view) => resource.view.parse(view) as View<R>,
@@ -172,7 +181,7 @@ async function withLocked<R extends Resource>(
   const row = family.require(await lock(tx, id), id, call);
   if (call.manager) await hold(tx, { resourceId: id, part }, call.manager);
   checkIfMatch(call.ifMatch, row.revision);
-  return work(context, row);
+  return work(context, family.sealed.open(api.secrets, row));
 }
 
 /**
@@ -185,15 +194,15 @@ export function writeRow<R extends Resource>(
   next: Row,
   details: EventDetails = {},
 ) {
-  const view = { ...family.show(next, api.eventBase), ...details };
+  const view = { ...family.showShort(next, api.eventBase), ...details };
   const event = changeEvent(family.resource.name, 'updated', caller.id, view);
-  return family.rows.update(tx, next, event);
+  return family.rows.update(tx, family.sealed.seal(api.secrets, next), event);
 }
 
 /** Deletes all resources with this value in one column, with what belongs to them and an event for each. */
 export async function removeWhere<R extends Resource>(
   { api, tx, caller }: WriteContext,
-  { resource, rows, show, detach }: Family<R>,
+  { resource, rows, showShort, detach }: Family<R>,
   column: string,
   value: string,
 ): Promise<void> {
@@ -212,7 +221,7 @@ export async function removeWhere<R extends Resource>(
     await rows.removeMany(
       tx,
       ids,
-      gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, show(row, api.eventBase))),
+      gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, showShort(row, api.eventBase))),
     );
   }
 }

@@ -40,8 +40,9 @@ export async function create<R extends Resource>(
     const shown = once === undefined ? body : { ...body, [once]: shownToken };
     return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
   };
+  const lacking = family.sealed.lacking(given(resource.fields, call.body));
   const replayed = ({ status, body, token }: Replay) =>
-    answer(status, family.linked(body, base), token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
+    answer(status, family.linked({ ...body, ...lacking }, base), token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
 
   if (tried && hooks.prepare) {
     const earlier = await recall(api.db, tried);
@@ -51,7 +52,8 @@ export async function create<R extends Resource>(
   const id = newId(resource.prefix);
   const { row, token } = await drafted(api, family, call, id);
   const view = family.show(row, base);
-  const event = changeEvent(resource.name, 'created', caller.id, family.show(row, api.eventBase));
+  const event = changeEvent(resource.name, 'created', caller.id, family.showShort(row, api.eventBase));
+  const stored = family.sealed.seal(api.secrets, row);
   // A new resource has no references to forget.
   const referring = family.referring.filter((name) => idsOf(row[name]).length > 0);
 
@@ -59,7 +61,7 @@ export async function create<R extends Resource>(
     await requireParent(tx, family, call.params, 'for key share');
     await setFieldReferences(tx, family, row, referring);
     await hooks.beforeCreate?.({ api, tx, caller }, family.typed(view));
-    await rows.insert(tx, row, event, manager);
+    await rows.insert(tx, stored, event, manager);
     await hooks.afterCreate?.({ api, tx, caller }, family.typed(view));
   };
 
@@ -72,7 +74,7 @@ export async function create<R extends Resource>(
       return answer(201, view, token);
     }
     const path = `${fillPath(resource.path, row)}/${id}`;
-    const response = { resourceId: id, path, status: 201, body: family.show(row, NO_BASE), token };
+    const response = { resourceId: id, path, status: 201, body: family.showShort(row, NO_BASE), token };
     const earlier = await api.db.transaction(async (tx) => {
       const replay = await claim(tx, tried, response);
       if (!replay) await insert(tx);
@@ -129,13 +131,14 @@ export async function list<R extends Resource>(
   family: Family<R>,
   call: Call<string, ListQuery, unknown>,
 ): Promise<OperationResult> {
-  const { resource, rows, show } = family;
+  const { resource, rows, sealed } = family;
   await requireParent(api.db, family, call.params);
   const query = pageQuery(family, call.query, family.scope(call));
   const found = query ? await rows.page(api.db, { ...query, maxBytes: MAX_PAGE_BYTES }) : NO_ROWS;
   const uri = call.base + fillPath(resource.path, call.params);
+  const show = (row: Row) => family.show(sealed.open(api.secrets, row), call.base);
   const next = (last: Row) => nextQuery(family, call.query, last);
-  return { json: pageJson(found, (row) => show(row, call.base), { name: resource.collection, uri, next }) };
+  return { json: pageJson(found, show, { name: resource.collection, uri, next }) };
 }
 
 const NO_ROWS: Page = { rows: [], more: false };
@@ -146,7 +149,7 @@ export async function get<R extends Resource>(api: Api, family: Family<R>, call:
   const { revision } = row;
   return isUnchanged(call.ifNoneMatch, revision)
     ? { status: 304, revision }
-    : { body: family.show(row, call.base), revision };
+    : { body: family.show(family.sealed.open(api.secrets, row), call.base), revision };
 }
 
 export async function update<R extends Resource>(
@@ -169,8 +172,8 @@ export async function update<R extends Resource>(
       await hooks.beforeUpdate?.(context, family.typed(family.show(row, call.base)), family.typed(after));
       const revision = await rows.update(
         context.tx,
-        next,
-        changeEvent(resource.name, 'updated', call.caller.id, family.show(next, api.eventBase)),
+        family.sealed.seal(api.secrets, next, row),
+        changeEvent(resource.name, 'updated', call.caller.id, family.showShort(next, api.eventBase)),
       );
       return { body: after, revision };
     });
@@ -186,7 +189,7 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
     if (!resource.deletableWhileReferenced) await refuseWhileReferenced(context.tx, row.id);
     const details = await hooks.beforeDelete?.(context, family.typed(view));
     await family.detach(context.tx, [row.id]);
-    const shown = { ...family.show(row, api.eventBase), ...details };
+    const shown = { ...family.showShort(row, api.eventBase), ...details };
     await rows.remove(context.tx, row.id, changeEvent(resource.name, 'deleted', call.caller.id, shown));
     return {};
   });

@@ -5,8 +5,11 @@ import type { Family } from '../crud/family.ts';
 import type { Hooks } from '../crud/hooks.ts';
 import { MODULE_SECRETS } from '../crud/module-store.ts';
 import { mount } from '../crud/mount.ts';
+import { sealedColumnsOf, sealPlain } from '../crud/sealed-fields.ts';
 import type { Operation } from '../http/operation.ts';
 import type { SealedColumn } from '../secrets/rotation.ts';
+import type { Secrets } from '../secrets/sealing.ts';
+import type { Database } from '../store/database.ts';
 import { apiKeys } from './api-key.ts';
 import { botUsers } from './bot-user.ts';
 import { certificateAuthorities } from './certificate-authority.ts';
@@ -74,5 +77,12 @@ export const OPERATIONS: readonly Operation[] = [
 /** The columns with secrets: what a rotation of the encryption key has to re-encrypt. */
 export const SEALED: readonly SealedColumn[] = [
   MODULE_SECRETS,
-  ...MOUNTED.flatMap(({ resource: { table }, hooks }) => (hooks.sealed ?? []).map((column) => ({ table, column }))),
+  ...MOUNTED.flatMap(({ resource, hooks }) => [
+    ...(hooks.sealed ?? []).map((column) => ({ table: resource.table, column })),
+    ...sealedColumnsOf(resource),
+  ]),
 ];
+
+/** Seals secrets that an earlier release stored in plain; returns how many there were. */
+export const sealPlainSecrets = (db: Database, secrets: Secrets, signal?: AbortSignal) =>
+  sealPlain(db, secrets, FAMILIES, signal);

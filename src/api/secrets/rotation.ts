@@ -117,7 +117,7 @@ export async function rotateEncryption(
 
 async function resealSome(tx: Executor, secrets: Secrets, { table, column }: SealedColumn, first: string) {
   const text = `
-    select id, ${column} as sealed from ${table} where split_part(${column}, '.', 2) <> $1
+    select id, ${column} as sealed from ${table} where ${column} like 'v%.%' and split_part(${column}, '.', 2) <> $1
      order by id limit ${BATCH} for update`;
   const found = z
     .array(z.object({ id: z.string(), sealed: z.string() }))

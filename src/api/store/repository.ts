@@ -54,12 +54,18 @@ export interface Repository {
   removeMany(tx: Executor, ids: readonly string[], events?: readonly OutboxEvent[]): Promise<void>;
 }
 
+/** The column beside a field with secret parts (`shorten`). */
+export const sealedColumn = (field: string) => `sealed_${field}`;
+/** In that column: the value has not been sealed yet. */
+export const PLAIN = 'plain';
+
 /** @param hidden columns that no response shows, such as the hash of a token; written once, by `insert` */
 export function repository(resource: Resource, hidden: readonly string[] = []): Repository {
   const { table } = resource;
   const stored = Object.entries(resource.fields).filter(([, field]) => field.storage !== 'none');
-  const fields = stored.map(([name]) => name);
-  const mutable = stored.filter(([, field]) => field.onUpdate || field.onCreate === 'derived').map(([name]) => name);
+  const withSealed = ([name, { shorten }]: (typeof stored)[number]) => (shorten ? [name, sealedColumn(name)] : [name]);
+  const fields = stored.flatMap(withSealed);
+  const mutable = stored.filter(([, field]) => field.onUpdate || field.onCreate === 'derived').flatMap(withSealed);
   const shown = ['id', 'created_at', 'revision', ...fields];
   const columns = shown.join(', ');
   const written = ['id', 'created_at', 'updated_at', ...fields, ...hidden];

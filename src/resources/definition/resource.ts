@@ -55,6 +55,11 @@ export interface Field<
   readonly setInside?: readonly string[];
   /** Stored sealed. Only for fields of modules. */
   readonly sealed?: true;
+  /**
+   * The value without its secret parts, or as it is if it has none; of a shortened one, the same. Events and stored
+   * responses have it so, and so has the column: the whole value is sealed in the column `sealed_<field>`.
+   */
+  readonly shorten?: (value: unknown) => unknown;
   /** The families of the stored id or ids. */
   readonly refersTo?: readonly ReferencedFamily[];
   /**

@@ -42,6 +42,9 @@ const AUTHORITIES: readonly Refused[] = [
 /** An https URL without user name, password and fragment, which would end up in logs. */
 export const httpsUrl = address(STRICT, urlProblem, `${ADDRESS} and fragment, as in https://hooks.example.com/events`);
 
+/** The URL with its host alone: path and query of a webhook say who may post there. */
+export const hostOnly = (url: string) => url.replace(/^([^:]+:\/\/[^/?]+)[/?].+$/s, '$1/…');
+
 const DISCOVERY = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)\/?$/;
 
 /** The base of a provider's discovery document (OpenID Connect Discovery 1.0, section 4): without a query. */

@@ -24,6 +24,20 @@ const RESERVED = new Set([
   'upgrade',
 ]);
 
+/** What the names of headers with secret values have in them. */
+const SECRET = /authorization|cookie|credential|password|secret|token|api-?key/;
+
+const stored = z.record(z.string(), z.string()).nullable();
+
+/** The headers without the values of those whose names say that they are secret. */
+export function withoutSecrets(value: unknown): Record<string, string> | null {
+  const headers = stored.parse(value);
+  if (headers === null) return null;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, content]) => [name, SECRET.test(name.toLowerCase()) ? '…' : content]),
+  );
+}
+
 const BAD_VALUE = 'must be printable ASCII without line breaks or surrounding white space';
 
 function problemOf(name: string, value: string): string | undefined {

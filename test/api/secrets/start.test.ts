@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { keyring } from '../../../src/api/secrets/keyring.ts';
 import { startApi } from '../../../src/api/server.ts';
 import type { ApiConfig } from '../../../src/api/settings.ts';
@@ -13,6 +13,7 @@ import { createClient } from '../../../src/client/client.ts';
 import { ApiError } from '../../../src/client/errors.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { createTestDatabase } from '../../harness.ts';
+import { withClient } from '../store/schema/recorded-rows.ts';
 
 const KEY = 'tnl_ak_given_0123456789012345678901234';
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
@@ -52,6 +53,22 @@ function rotate(databaseUrl: string, encryptionKey: string) {
   });
 }
 
+/** Stores a header as earlier releases did. */
+const storePlain = (databaseUrl: string) =>
+  withClient(databaseUrl, async (client) => {
+    await client.query('delete from http_response_backends');
+    await client.query(
+      `insert into http_response_backends (id, body, headers, status_code, created_at, updated_at)
+       values ('bkdhr_01k9zq3v5hf8svx2r4c6y7n0wd', '', '{"authorization": "Basic Og=="}', 200, now(), now())`,
+    );
+  });
+
+const headersIn = (databaseUrl: string) =>
+  withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ headers: unknown }>('select headers from http_response_backends');
+    return rows.map(({ headers }) => headers);
+  });
+
 describe('with a database of its own', () => {
   test('ENCRYPTION_KEY can be rotated, and a start without a needed key is refused', async () => {
     const databaseUrl = await createTestDatabase();
@@ -66,10 +83,17 @@ describe('with a database of its own', () => {
     await sign(second);
     await second.stop();
 
+    await storePlain(databaseUrl);
     const rotated = await rotate(databaseUrl, `${b},${a}`);
     expect(rotated).toMatchObject({ code: 0, err: '' });
+    expect(rotated.out).toContain('1 plain secrets of an earlier release: encrypted with "b"');
     expect(rotated.out).toContain('ssh_certificate_authorities: 1 re-encrypted with "b"');
-    await sign(await start({ databaseUrl, encryptionKey: b }));
+    await storePlain(databaseUrl);
+    const third = await start({ databaseUrl, encryptionKey: b });
+    await vi.waitFor(async () => expect(await headersIn(databaseUrl)).toEqual([{ authorization: '…' }]));
+    const { items } = await third.client.httpResponseBackends.page();
+    expect(items.map(({ headers }) => headers)).toEqual([{ authorization: 'Basic Og==' }]);
+    await sign(third);
 
     for (const wrong of [a]) {
       const { code, err } = await rotate(databaseUrl, wrong);

@@ -17,11 +17,18 @@ const catalog = (url: string) =>
   withClient(url, (client) => catalogOf(async (text) => (await client.query<Record<string, unknown>>(text)).rows));
 const fromScratch = await catalog(await emptyDatabase());
 
-/** All rows, with the given columns only. */
+/** Rows that later migrations change: secrets are taken out of them. */
+const REWRITTEN: Readonly<Record<string, string>> = {
+  events: String.raw`type like 'event\_destination\_%' or type like 'http\_response\_backend\_%'`,
+};
+
+/** All other rows, with the given columns only. */
 async function contents(client: pg.Client, columns: ReadonlyMap<string, readonly string[]>) {
   const all = new Map<string, unknown[]>();
   for (const [table, names] of columns) {
-    const { rows } = await client.query(`select row(${names.join(', ')})::text as line from ${table} order by 1`);
+    const { rows } = await client.query(
+      `select row(${names.join(', ')})::text as line from ${table} where (${REWRITTEN[table] ?? false}) is not true order by 1`,
+    );
     all.set(table, rows);
   }
   return all;

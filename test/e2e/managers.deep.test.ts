@@ -1,6 +1,7 @@
 /**
  * A random model of two clusters on one API: their operators have different ids. After each step, every object is
- * reconciled, and what is true of every state is checked. MANAGERS_SEED repeats the steps of a run.
+ * reconciled, and what is true of every state is checked. MANAGERS_SEED repeats the steps of a run,
+ * MANAGERS_STEPS sets their number.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +13,7 @@ import { cluster, createNamespace } from '../harness.ts';
 import { eventually, POLICIES, policy, startStack } from './stack.ts';
 
 const SEED = Number(process.env.MANAGERS_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const STEPS = 150;
+const STEPS = Number(process.env.MANAGERS_STEPS ?? 150);
 
 const CLUSTERS = ['a', 'b'] as const;
 type Cluster = (typeof CLUSTERS)[number];
@@ -21,13 +22,20 @@ const NAMES = ['x', 'y'] as const;
 const at = { cluster: fc.constantFrom(...CLUSTERS), name: fc.constantFrom(...NAMES) };
 const text = fc.constantFrom('one', 'two', 'three');
 const step = fc.oneof(
-  fc.record({ what: fc.constant('create' as const), ...at, text }),
-  fc.record({ what: fc.constant('adopt' as const), ...at, text, which: fc.nat() }),
-  fc.record({ what: fc.constant('copy' as const), ...at }),
-  fc.record({ what: fc.constant('edit' as const), ...at, text }),
-  fc.record({ what: fc.constant('edit remote' as const), text, which: fc.nat() }),
-  fc.record({ what: fc.constant('delete' as const), ...at, deletionPolicy: fc.constantFrom('Delete', 'Retain') }),
-  fc.record({ what: fc.constant('take over' as const), ...at, isStale: fc.boolean() }),
+  { weight: 4, arbitrary: fc.record({ what: fc.constant('create' as const), ...at, text }) },
+  { weight: 4, arbitrary: fc.record({ what: fc.constant('adopt' as const), ...at, text, which: fc.nat() }) },
+  { weight: 4, arbitrary: fc.record({ what: fc.constant('copy' as const), ...at }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('edit' as const), ...at, text }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('edit remote' as const), text, which: fc.nat() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      what: fc.constant('delete' as const),
+      ...at,
+      deletionPolicy: fc.constantFrom('Delete', 'Retain'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('take over' as const), ...at, isStale: fc.boolean() }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 

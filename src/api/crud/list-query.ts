@@ -55,7 +55,7 @@ export function listQuery({ resource, filters }: Listed): z.ZodType<ListQuery> {
     parameters[parameterOf(filter.name)] = filter.schema.optional().meta({ description: aboutFilter(filter, many) });
     if (filter.by !== 'prefix') continue;
     const description = `With \`${parameterOf(filter.name)}\`: where the page starts, as in \`next_page_uri\`.`;
-    parameters[cursorOf(filter)] = cursor.optional().meta({ description });
+    parameters[cursorOf(filter)] = emptyIsAbsent(cursor).meta({ description });
   }
   const schema = z.strictObject(parameters).superRefine((query, context) => {
     const refuse = (parameter: string, message: string) =>

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { OPERATIONS } from '../../../src/api/families/all.ts';
 import type { Operation } from '../../../src/api/http/operation.ts';
+import { managerId } from '../../../src/resources/definition/manager.ts';
 
 /** A member of an object, somewhere in a body. */
 interface Member {
@@ -47,9 +48,10 @@ const allOf = ({ body, operationId }: Operation) => (body ? membersOf(body, oper
 function isIdEnumOrTime({ schema }: Member): boolean {
   const json = z.toJSONSchema(inside(schema), { io: 'input', unrepresentable: 'any' });
   const { data } = keywords.safeParse(json);
-  const isId = /^\^\(\w+(\|\w+)*\)_/.test(data?.pattern ?? '');
+  const isId = /^\^\(\w+(\|\w+)*\)_/.test(data?.pattern ?? '') || data?.pattern === MANAGER_ID;
   return isId || data?.enum !== undefined || data?.['x-form']?.format !== undefined;
 }
+const MANAGER_ID = z.toJSONSchema(managerId).pattern;
 const keywords = z.object({
   enum: z.array(z.unknown()).optional(),
   pattern: z.string().optional(),
@@ -105,12 +107,19 @@ test('the ids, enums and times of all bodies are found', () => {
 });
 
 const parameters = OPERATIONS.flatMap(({ query, operationId }) => (query ? membersOf(query, operationId) : []));
-
-test.each(parameters.map((parameter) => [parameter.place, parameter] as const))(
-  'the query parameter %s counts as absent if it is empty',
-  (_, parameter) => {
-    expect(takes(parameter, undefined)).toBe(true);
-    expect(takes(parameter, '')).toBe(true);
-    expect(read(parameter, '')).toBe(undefined);
-  },
+const [others, filters] = [false, true].map((isFilter) =>
+  parameters
+    .filter(({ place }) => place.includes('.filter[') === isFilter)
+    .map((parameter) => [parameter.place, parameter] as const),
 );
+
+test.each(filters ?? [])('the filter %s is refused if it is empty, since it would then limit nothing', (_, filter) => {
+  expect(takes(filter, undefined)).toBe(true);
+  expect(takes(filter, '')).toBe(false);
+});
+
+test.each(others ?? [])('the query parameter %s counts as absent if it is empty', (_, parameter) => {
+  expect(takes(parameter, undefined)).toBe(true);
+  expect(takes(parameter, '')).toBe(true);
+  expect(read(parameter, '')).toBe(undefined);
+});

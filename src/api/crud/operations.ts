@@ -40,9 +40,12 @@ export async function create<R extends Resource>(
     const shown = once === undefined ? body : { ...body, [once]: shownToken };
     return { status, body: shown, revision: 1, headers: { location: addressOf(body), ...headers } };
   };
-  const lacking = family.sealed.lacking(given(resource.fields, call.body));
-  const replayed = ({ status, body, token }: Replay) =>
-    answer(status, family.linked({ ...body, ...lacking }, base), token, { [IDEMPOTENCY_REPLAYED_HEADER]: 'true' });
+  const replayed = ({ status, body, token }: Replay) => {
+    const lacking = family.sealed.lacking(given(resource.fields, call.body));
+    return answer(status, family.linked({ ...body, ...lacking }, base), token, {
+      [IDEMPOTENCY_REPLAYED_HEADER]: 'true',
+    });
+  };
 
   if (tried && hooks.prepare) {
     const earlier = await recall(api.db, tried);

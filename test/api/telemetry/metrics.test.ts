@@ -64,10 +64,11 @@ test('counts refused and aborted requests and pruned events', async () => {
   expect(Number(await value('tunnel_api_events_pruned_total'))).toBe(before + 3);
 });
 
-test('counts statements by command, and errors of the database by condition, but no conflicts', async () => {
+test('counts statements, measures one in 16 by command, and counts errors of the database but no conflicts', async () => {
   const { value } = start();
   const refused = (code: string) => Object.assign(new Error(), { code });
   const series = [
+    'tunnel_api_db_statements_total',
     'tunnel_api_db_statement_duration_seconds_count{command="COMMIT"}',
     'tunnel_api_db_statement_duration_seconds_count{command="failed"}',
     'tunnel_api_db_errors_total{condition="too_many_connections"}',
@@ -76,10 +77,10 @@ test('counts statements by command, and errors of the database by condition, but
   const counts = () => Promise.all(series.map(async (name) => Number((await value(name)) ?? 0)));
   // Other tests of this process have a database, too.
   const before = await counts();
-  databaseObserver.ran('COMMIT', 0.01);
+  for (let ran = 0; ran < 16; ran++) databaseObserver.ran('COMMIT', 0.01);
   databaseObserver.ran(undefined, 10);
   for (const code of ['53300', '23505', '42P01']) databaseObserver.failed(refused(code));
-  expect(await counts()).toEqual(before.map((count) => count + 1));
+  expect(await counts()).toEqual(before.map((count, at) => count + (at === 0 ? 17 : 1)));
 });
 
 test('counts a request by method, documented path and status, with its duration in seconds', async () => {

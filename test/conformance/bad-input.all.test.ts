@@ -29,9 +29,12 @@ const tables = (await api.rows("select tablename from pg_tables where schemaname
   ({ tablename }) => String(tablename),
 );
 const everything = tables
-  .map((name) => `select '${name}' as name, count(*), sum(hashtextextended(t::text, 0)) as hash from ${name} t`)
+  .map(
+    (name) =>
+      `select '${name}' as name, count(*), sum(hashtextextended((to_jsonb(t) - 'last_used_at')::text, 0)) as hash from ${name} t`,
+  )
   .join(' union all ');
-/** A digest of every table: any change of any row changes it. */
+/** A digest of every table: any change of any row changes it, except that a key was used, which is recorded later. */
 const stored = () => api.rows(everything);
 
 describe.each(contract.operations.filter(({ takes }) => takes))('$name', (operation) => {

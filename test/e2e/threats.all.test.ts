@@ -79,7 +79,8 @@ describe('text from a tenant', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'evil' }, stringData };
     await stack.apply(
       secret,
-      manifest({ name: 'IPPolicy' }, 'evil', { description: EVIL.slice(0, 200), metadata: EVIL }),
+      // The control characters would be refused.
+      manifest({ name: 'IPPolicy' }, 'evil', { metadata: EVIL.replaceAll(/\p{Cc}/gu, '\n') }),
       manifest({ name: 'HTTPResponseBackend' }, 'evil', {
         statusCode: 200,
         headers: { 'x-evil': { secretKeyRef: { name: 'evil', key: 'text' } } },

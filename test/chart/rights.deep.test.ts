@@ -45,7 +45,7 @@ describe('without the right to', skipFor(NOT_OUR_CLUSTER), async () => {
     run(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
 
   await apply(referenceGrantCrd(), dnsEndpointCrd());
-  await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
+  await run(['apply', '--server-side', '-f', `${ROOT}crds/tunnel-operator.dev_*.yaml`]);
   await run(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
 
   /** Makes the operator do everything that it does, once per round; it may fail. */

@@ -32,7 +32,7 @@ describe('without a CustomResourceDefinition', skipFor(NOT_OUR_CLUSTER), async (
   const missing = (labels = {}) => stack.metric('tunnel_operator_crd_missing', labels);
 
   test('the kind is reported as missing, the others are served, and the kind starts once it is installed', async () => {
-    await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
+    await run(['apply', '--server-side', '-f', `${ROOT}crds/tunnel-operator.dev_*.yaml`]);
     await run(['create', 'namespace', TO]);
     await run(['delete', '-f', CRD]);
     const { healthUrl } = await stack.operate(settings);

@@ -33,8 +33,8 @@ export async function startSecondCluster(stack: Stack) {
     expect(result, args.join(' ')).toMatchObject({ code: 0 });
     return result.stdout;
   };
-  await run(['apply', '--server-side', '-f', `${ROOT}crds`]);
-  await run(['wait', '--for=condition=Established', '-f', `${ROOT}crds`]);
+  await run(['apply', '--server-side', '-f', `${ROOT}crds/tunnel-operator.dev_*.yaml`]);
+  await run(['wait', '--for=condition=Established', '-f', `${ROOT}crds/tunnel-operator.dev_*.yaml`]);
   const settings: Partial<OperatorConfig> = {
     kubeconfig: plane.kubeconfigPath,
     namespaces: [NAMESPACE],

@@ -128,7 +128,9 @@ describe('with the permissions of the chart in all namespaces', skipFor(NOT_OUR_
   test('objects of every namespace are served', async () => {
     for (const name of ['system', 'a', 'b'])
       expect(await run(['create', 'namespace', name])).toMatchObject({ code: 0 });
-    expect(await run(['apply', '--server-side', '-f', `${ROOT}crds/tunnel-operator.dev_*.yaml`])).toMatchObject({ code: 0 });
+    expect(await run(['apply', '--server-side', '-f', `${ROOT}crds/tunnel-operator.dev_*.yaml`])).toMatchObject({
+      code: 0,
+    });
     const file = await chartAccount(run, 'system', []);
     await stack.operate({ kubeconfig: file, namespaces: undefined, leaseNamespace: 'system', leaderElect: true });
 

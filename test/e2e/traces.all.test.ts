@@ -114,7 +114,11 @@ test('an apply is one trace, from the reconcile to its row in the database', () 
   const insert = ofTrace.find(({ name }) => name === 'ip_policies.insert_managed');
   const chain = upwards(insert).filter(({ name }) => name !== 'transaction');
   expect(chain).toMatchObject([
-    { service: 'tunnel-operator-api', kind: 'client', attributes: { 'db.query.summary': 'ip_policies.insert_managed' } },
+    {
+      service: 'tunnel-operator-api',
+      kind: 'client',
+      attributes: { 'db.query.summary': 'ip_policies.insert_managed' },
+    },
     { service: 'tunnel-operator-api', kind: 'server', name: 'POST /ip_policies' },
     { service: 'tunnel-operator', kind: 'client', name: 'POST' },
     { service: 'tunnel-operator', kind: 'internal', name: 'reconcile IPPolicy' },

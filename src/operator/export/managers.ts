@@ -1,7 +1,8 @@
 /** What `export` says of resources that an object manages already. */
 import { type Client, isNotFound } from '../../client/client.ts';
-import { clusterOf, type Manager } from '../../resources/definition/manager.ts';
+import { type Manager, nameOfManager } from '../../resources/definition/manager.ts';
 import { ANNOTATION } from '../contract/names.ts';
+import { ownId } from '../kinds/external-of-family.ts';
 
 /** So many requests at once. */
 const AT_ONCE = 16;
@@ -15,8 +16,7 @@ export async function managersOf(
   const waiting = [...ids];
   const read = async () => {
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      // A nested resource has the id of its parent before its own.
-      const manager = await managers.get(id.slice(id.lastIndexOf('/') + 1)).catch((error: unknown) => {
+      const manager = await managers.get(ownId(id)).catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
       if (manager) found.set(id, manager);
@@ -26,7 +26,6 @@ export async function managersOf(
   return found;
 }
 
-export function aboutManager({ id, namespace, kind, name }: Manager): string {
-  const other = `the ${kind} ${namespace}/${name} of the cluster ${clusterOf(id)}`;
-  return `Managed by ${other}: an object of this manifest waits (ManagementConflict) until that one is deleted with deletionPolicy Retain, or until you annotate this one with ${ANNOTATION.takeOver}=${id}`;
+export function aboutManager(manager: Manager): string {
+  return `Managed by ${nameOfManager(manager)}: an object of this manifest waits (ManagementConflict) until that one is deleted with deletionPolicy Retain, or until you annotate this one with ${ANNOTATION.takeOver}=${manager.id}`;
 }

@@ -55,6 +55,10 @@ export const writeManager = ({ id, namespace, kind, name }: Manager): string =>
 /** The id of the cluster in the id of a manager. */
 export const clusterOf = (id: string): string => id.slice(0, id.indexOf('/'));
 
+/** As people name it. */
+export const nameOfManager = ({ id, namespace, kind, name }: Manager): string =>
+  `the ${kind} ${namespace}/${name} of the cluster ${clusterOf(id)}`;
+
 /** Body of `PUT /resource_managers/{resource_id}`, whose header names the manager. */
 export const managerClaim = z
   .strictObject({

@@ -1,6 +1,6 @@
 /** Classifies a failed reconcile: what to tell the user, and whether a retry without a change can help. */
 import { ApiError, ApiUnreachableError } from '../../../client/errors.ts';
-import { clusterOf, type Manager, managerIn } from '../../../resources/definition/manager.ts';
+import { type Manager, managerIn, nameOfManager } from '../../../resources/definition/manager.ts';
 import { ANNOTATION } from '../../contract/names.ts';
 import { REASON, type Reason } from '../../contract/reasons.ts';
 import { KubeError, KubeUnreachableError } from '../../kube/kube-error.ts';
@@ -61,9 +61,6 @@ function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
 export function otherManager(error: unknown): Manager | undefined {
   return error instanceof ApiError && error.code === 'CONFLICT' ? managerIn(error.details) : undefined;
 }
-
-export const nameOfManager = ({ id, namespace, kind, name }: Manager) =>
-  `the ${kind} ${namespace}/${name} of the cluster ${clusterOf(id)}`;
 
 function managedBy({ details }: ApiError, other: Manager): string {
   const remedies = [

@@ -2,14 +2,14 @@
  * Claiming resources at the API, which records one manager for each. The annotation with the manager tells that this was
  * done, so that a steady state needs no request.
  */
-import { clusterOf, type Manager } from '../../../resources/definition/manager.ts';
+import { clusterOf, type Manager, nameOfManager } from '../../../resources/definition/manager.ts';
 import { ANNOTATION } from '../../contract/names.ts';
 import { EVENT_REASON } from '../../contract/reasons.ts';
 import { annotation } from '../../kube/kube-object.ts';
 import { everythingOf, readIdentity } from '../identity/identity.ts';
 import { isClaimed, isContested } from '../identity/manager.ts';
 import { isReconcileRequested } from '../identity/recorded-status.ts';
-import { nameOfManager, otherManager } from '../object/failure.ts';
+import { otherManager } from '../object/failure.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { rivalOf } from '../object/rivals.ts';
 

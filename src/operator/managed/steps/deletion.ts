@@ -1,5 +1,7 @@
 /** Deleting remote resources: superseded ones, and all of them when the object is deleted. */
+
 import { ApiError } from '../../../client/errors.ts';
+import { nameOfManager } from '../../../resources/definition/manager.ts';
 import { EVENT_REASON, REASON } from '../../contract/reasons.ts';
 import { Blocked, type Remote } from '../declaration/external.ts';
 import {
@@ -13,7 +15,7 @@ import {
 } from '../identity/identity.ts';
 import { isUnfinished, shownIdentity } from '../identity/recorded-status.ts';
 import { earliest } from '../identity/schedule.ts';
-import { nameOfManager, otherManager } from '../object/failure.ts';
+import { otherManager } from '../object/failure.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { deleteVisible } from '../object/not-found.ts';
 import { isCreatedIn } from '../object/rivals.ts';

@@ -54,7 +54,14 @@ describe('a namespace', skipFor(IN_PODS), () => {
   test('that does not exist keeps no other from being served, and is served once it exists', async () => {
     const gone = `${namespace}-gone`;
     const says = `namespace ${gone} does not exist; it is skipped until it does`;
-    const file = await chartAccount(kubectl, namespace, [namespace]);
+    // A namespace that does not exist has no Role, but the chart lets the operator ask for it.
+    const file = await chartAccount(kubectl, namespace, [namespace], (rules) =>
+      rules.map(({ resourceNames, ...rule }) =>
+        resourceNames?.includes(namespace)
+          ? { ...rule, resourceNames: [...resourceNames, gone] }
+          : { ...rule, ...(resourceNames && { resourceNames }) },
+      ),
+    );
     const operator = stack.makeOperator({ kubeconfig: file, namespaces: [namespace, gone] });
     await operator.start();
     await stack.apply(policy('here'));

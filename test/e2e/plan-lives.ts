@@ -102,15 +102,14 @@ export async function livesOfEveryKind(stack: Stack, { which, seed }: LivesOptio
   async function livesOfModules(row: ModulesRow, at: number): Promise<Life[]> {
     const { attached: kind } = row;
     const series: Record<string, (number: number, name: string) => Promise<Edit[]>> = {
-      /** From each list of modules to the next, and then to none. */
+      /** From each list of modules to the next. */
       async listed(number) {
-        const { lists = {}, least, choose } = await row.declare(post, number);
-        return [...Object.values(lists), choose({}), least];
+        const { lists = {}, least } = await row.declare(post, number);
+        return [...Object.values(lists), least];
       },
       async edited(number) {
-        const { least, another, changed, choose, ownerId } = await row.declare(post, number);
+        const { least, another, changed, ownerId } = await row.declare(post, number);
         return [
-          choose({}),
           but(least, { deletionPolicy: 'Retain' }),
           { ...another, annotations: paused },
           { ...changed, annotations: resumed },
@@ -134,8 +133,6 @@ export async function livesOfEveryKind(stack: Stack, { which, seed }: LivesOptio
           there.another,
           but(there.changed, { managementPolicy: 'Observe' }),
           here.changed,
-          there.choose({}),
-          here.choose({}),
           { ...there.least, annotations: paused },
           { ...there.least, annotations: resumed },
         ];

@@ -215,7 +215,7 @@ export async function walkableModules(stack: Stack, row: ModulesRow, n: number, 
   const { attached: kind } = row;
   const { client } = stack;
   const post = postTo(stack.api.url, API_KEY);
-  const { choose, values, ownerId } = await row.declare(post, n);
+  const { choose, values, ownerId, least } = await row.declare(post, n);
   const { ownerId: freshId } = await row.declare(post, fresh++);
   const schemas = asRecord(specSchema(kind).properties);
   const modules = kind.modules.map(({ name: module, member, fields }) => {
@@ -241,7 +241,9 @@ export async function walkableModules(stack: Stack, row: ModulesRow, n: number, 
     changes: fc.record({ ...Object.fromEntries([...modules, ...own]), ...shared }, { requiredKeys: [] }),
     declared(state) {
       const given = modules.flatMap(([module]) => (state[module] === undefined ? [] : [[module, state[module]]]));
-      const { spec, objects, body } = choose(Object.fromEntries(given) as Modules, styleOf(state));
+      // An object needs a module.
+      const chosen = given.length > 0 ? Object.fromEntries(given) : least.body;
+      const { spec, objects, body } = choose(chosen as Modules, styleOf(state));
       const settings = kind.modules.flatMap(({ member, fields }) =>
         spec[member] === undefined ? [] : [[member, asNamed(fields, asRecord(spec[member]))]],
       );

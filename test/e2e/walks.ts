@@ -165,7 +165,7 @@ async function secretsOf({ kube, namespace }: Stack, { metadata }: KubeObject): 
 async function expectSecret(stack: Stack, { kind }: Walkable, object: KubeObject, spec: Values): Promise<void> {
   if (!kind.delivery) return;
   const { handout } = kind.delivery;
-  const { name = object.metadata.name, key = handout.key, template } = asRecord(spec.secret);
+  const { name = `${object.metadata.name}${handout.suffix}`, key = handout.key, template } = asRecord(spec.secret);
   const { labels, annotations } = asRecord(template);
   const [secret, ...more] = await secretsOf(stack, object);
   expect(more).toEqual([]);

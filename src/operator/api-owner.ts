@@ -119,7 +119,7 @@ export class ApiOwner {
     this.#installation = installation;
   };
 
-  /** @throws when another installation answers, in which nothing of what the operator created exists */
+  /** @throws if another installation answers: the resources that the operator created do not exist there */
   readonly recognize = (installation: string): void => {
     this.#installation ??= installation;
     if (installation === this.#installation) return;

@@ -82,7 +82,7 @@ export const resourceManagers: Section = {
       ],
     },
     {
-      rule: 'So is a change of what belongs to the resource',
+      rule: 'A change of a part of the resource is refused as well',
       given: made,
       ask: put(`${POLICY}/rules`, { rules: [] }, inTheNameOf('two')),
       answer: managedBy('one'),

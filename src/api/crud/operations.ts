@@ -92,7 +92,7 @@ export async function create<R extends Resource>(
 
 const withId = z.object({ id: z.string() });
 
-/** The first attempt may have named no manager, or the resource may have another one by now. @throws CONFLICT */
+/** A replay claims the resource again: the first attempt may have named no manager, or another. @throws CONFLICT */
 async function holdReplayed<R extends Resource>(
   tx: Executor,
   { rows }: Family<R>,

@@ -120,7 +120,7 @@ function retiringFrom({ generation }: Identity, { id, now, overlapMs }: Replaced
   return overlapMs > 0 ? { ...entry, overlapMs } : entry;
 }
 
-/** Once the successor is recorded, its token is in the Secret: the overlap of what it replaces begins. */
+/** Starts the overlap of replaced resources once the successor is recorded, since its token is in the Secret by then. */
 export function startOverlaps(identity: Identity, now: Date): Identity {
   if (identity.externalId === undefined) return identity;
   const retiring = identity.retiring.map(({ overlapMs, ...entry }) =>

@@ -21,7 +21,7 @@ async function example(file: string): Promise<Manifest[]> {
 
 /** Columns that are empty because no example uses the feature. */
 const UNUSED: Readonly<Record<string, readonly string[]>> = {
-  apikeys: ['EXPIRESAT'],
+  apikeys: ['EXPIRES AT'],
   eventdestinations: ['ROTATES'],
   reserveddomains: ['ACME CNAME'],
 };

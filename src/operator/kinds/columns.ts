@@ -37,7 +37,7 @@ export function listColumn(place: 'spec' | 'status', member: string, description
 function fieldColumn(part: 'spec' | 'status', member: string, schema: z.ZodType): PrinterColumn {
   const type = schema instanceof z.ZodBoolean ? 'boolean' : schema instanceof z.ZodNumber ? 'integer' : 'string';
   return {
-    name: capitalised(member),
+    name: spelledOut(member),
     type,
     jsonPath: `.${part}.${member}`,
     description: schema.meta()?.description ?? '',
@@ -49,9 +49,9 @@ export function referenceColumn(member: string, description: string): PrinterCol
   return { name: targetName(member), type: 'string', jsonPath: `.spec.${member}['name','id']`, description };
 }
 
-/** `Backend` of `backendRef`, `IpPolicies` of `ipPolicyRefs`. */
+/** `Backend` of `backendRef`, `Ip policies` of `ipPolicyRefs`. */
 function targetName(member: string): string {
-  return capitalised(
+  return spelledOut(
     member
       .replace(/yRefs$/, 'iesRefs')
       .replace(/(?<!ies)Refs$/, 's')
@@ -59,4 +59,8 @@ function targetName(member: string): string {
   );
 }
 
-const capitalised = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+/** `Expires at` of `expiresAt`; kubectl prints it in capitals. */
+const spelledOut = (member: string) => {
+  const words = member.replace(/[A-Z]/g, (initial) => ` ${initial.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};

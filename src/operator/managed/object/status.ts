@@ -8,6 +8,7 @@ import { UNRESOLVED_REASONS } from '../declaration/input.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
 import { identityInStatus, readIdentity } from '../identity/identity.ts';
 import { readStatus, readyMessage } from '../identity/recorded-status.ts';
+import { columnTexts } from './column-texts.ts';
 import { adoptionIgnored, progress, RESOLVED, withNote } from './findings.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
 
@@ -85,7 +86,8 @@ export async function showFailure(managed: ManagedObject, failure: ShownFailure)
   const about = failure.keepReady ? {} : { observedGeneration: object.metadata.generation };
   const { tookInputs } = managed;
   const resolved = tookInputs === undefined ? {} : whenResolved(tookInputs);
-  await managed.writeStatus({ ...resolved, ...failureFindings(object, failure) }, about);
+  const columns = columnTexts(managed.kind.declared.printerColumns, object, readStatus(object));
+  await managed.writeStatus({ ...resolved, ...failureFindings(object, failure) }, { ...columns, ...about });
   const isNews = managed.object !== object;
   if (isNews) managed.recordEvent('Warning', failure.reason, failure.message);
   return managed.object;

@@ -137,6 +137,14 @@ describe('a failure', () => {
     expect(await events()).toEqual([{ type: 'Warning', ...failure }]);
   });
 
+  test('leaves kubectl get the lists of the spec', async () => {
+    const lists = { in: 'spec', member: 'hostports' } as const;
+    const printerColumns = [{ name: 'Hostports', type: 'string', jsonPath: '.x', description: '', lists } as const];
+    const { managed } = await managing(object({ spec: { hostports: ['a.test:443'] } }), { kind: { printerColumns } });
+    const shown = await showFailure(managed, { ...failure, keepReady: true });
+    expect(statusOf(shown)).toMatchObject({ columns: { hostports: 'a.test:443' } });
+  });
+
   test('that is already shown is not reported again', async () => {
     const first = await managing(of);
     const shown = await showFailure(first.managed, { ...failure, keepReady: false });

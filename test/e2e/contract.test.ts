@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { eventually, POLICIES, policy, startStack } from './stack.ts';
+import { patchStatus } from './status.ts';
 
 const stack = await startStack({ prefix: 'contract' });
 const { client, namespace } = stack;
@@ -21,7 +22,7 @@ async function made(name: string, spec: object = {}) {
 describe('the identity of an object', () => {
   test('survives the loss of the whole status', async () => {
     const { id, status } = await made('wiped');
-    await stack.kube.patch(POLICIES, 'wiped', { status: null }, namespace, 'status');
+    await patchStatus(stack, 'ippolicy', 'wiped', null);
     const after = await eventually(async () => (await stack.ready(POLICIES, 'wiped')).status);
     expect(after.id).toBe(id);
     expect(Object.keys(after).sort()).toEqual(Object.keys(status).sort());

@@ -1,13 +1,12 @@
 /** The Secret that holds a credential's token. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { credentialsOf, encoded } from './credentials.ts';
 import { CREDENTIALS, credential, eventually, ours, SECRETS, startStack } from './stack.ts';
+import { patchStatus } from './status.ts';
 
 const stack = await startStack({ prefix: 'secret' });
 const { namespace, kube } = stack;
-const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };
 const { made, tokenOf, patchSecret } = credentialsOf(stack);
 
 describe('the Secret of a credential', () => {
@@ -80,7 +79,7 @@ test('with room for one Secret in a quota, nothing remains of the second credent
   const used = { secrets: String((await kube.list(SECRETS, { namespace })).items.length) };
   const hard = { secrets: String(Number(used.secrets) + 1) };
   await stack.run('create', 'quota', 'one-more', `--hard=secrets=${hard.secrets}`);
-  await kube.patch(QUOTAS, 'one-more', { status: { hard, used } }, namespace, 'status');
+  await patchStatus(stack, 'quota', 'one-more', { hard, used });
   await stack.apply(credential('fits'), credential('excess'));
   const [refused, other] = await eventually(async () => {
     const seen = await Promise.all(['fits', 'excess'].map((name) => stack.see(CREDENTIALS, name)));

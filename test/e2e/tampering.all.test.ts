@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { credentialsOf } from './credentials.ts';
 import { CREDENTIALS, eventually, startStack } from './stack.ts';
+import { patchStatus } from './status.ts';
 
 const stack = await startStack({ prefix: 'tampering' });
 const { tokenOf, annotate, made, idsOf, rotated } = credentialsOf(stack);
@@ -37,8 +38,6 @@ describe("a sibling's id that is added to the annotation retiring", () => {
   const listed = (id: string) => ({
     retiring: JSON.stringify([{ id, generation: 1, after: '2026-01-01T00:00:00.000Z' }]),
   });
-  const wipeStatus = (name: string) =>
-    stack.kube.patch(CREDENTIALS, name, { status: { id: null } }, stack.namespace, 'status');
 
   test.each([
     ['with the status intact', false],
@@ -50,7 +49,7 @@ describe("a sibling's id that is added to the annotation retiring", () => {
     const sibling = await made(other);
     await stack.restart(async () => {
       await annotate(name, listed(sibling.id));
-      if (isLost) await wipeStatus(name);
+      if (isLost) await patchStatus(stack, 'tcred', name, { id: null });
     });
     await eventually(async () => {
       const { object } = await stack.ready(CREDENTIALS, name);

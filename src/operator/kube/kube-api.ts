@@ -132,15 +132,9 @@ export class KubeApi {
   }
 
   /** JSON merge patch (RFC 7386); with `metadata.resourceVersion` in it, it fails with 409 when the object is newer. */
-  async patch(
-    type: ResourceType,
-    name: string,
-    body: unknown,
-    namespace?: string,
-    subresource?: 'status',
-  ): Promise<KubeObject> {
-    const path = pathOf(type, { namespace, name, subresource });
-    return kubeObject.parse(await this.#call('PATCH', path, { body, contentType: MERGE_PATCH }));
+  async patch(type: ResourceType, name: string, body: unknown, namespace?: string): Promise<KubeObject> {
+    const options = { body, contentType: MERGE_PATCH };
+    return kubeObject.parse(await this.#call('PATCH', pathOf(type, { namespace, name }), options));
   }
 
   async delete(

@@ -88,8 +88,8 @@ export class Life {
 
   async wipeStatus(): Promise<void> {
     const object = await this.find();
-    const status = Object.fromEntries(Object.keys(object?.status ?? {}).map((member) => [member, null]));
-    if (object) await this.patch({ status }, 'status');
+    const { kube, namespace } = this.world;
+    if (object) await kube.replace(CREDENTIALS, this.name, { ...object, status: {} }, namespace, 'status');
   }
 
   /** Under Observe a deletion would rightly leave the credential behind. */
@@ -123,8 +123,8 @@ export class Life {
     await unlessGone(this.world.kube.delete(CREDENTIALS, this.name, this.world.namespace));
   }
 
-  async patch(body: object, subresource?: 'status'): Promise<void> {
-    await unlessGone(this.world.kube.patch(CREDENTIALS, this.name, body, this.world.namespace, subresource));
+  async patch(body: object): Promise<void> {
+    await unlessGone(this.world.kube.patch(CREDENTIALS, this.name, body, this.world.namespace));
   }
 
   // What the operator does.

@@ -41,7 +41,6 @@ describe('the request', () => {
     [`PUT ${OF_POLICIES}/a`, (api) => api.replace(POLICIES, 'a', some, 'ns'), some],
     [`PATCH ${OF_POLICIES}/a`, (api) => api.patch(POLICIES, 'a', some, 'ns'), some, merge],
     [`PUT ${OF_POLICIES}/a/status`, (api) => api.replace(POLICIES, 'a', some, 'ns', 'status'), some],
-    [`PATCH ${OF_POLICIES}/a/status`, (api) => api.patch(POLICIES, 'a', some, 'ns', 'status'), some, merge],
     [`DELETE ${OF_POLICIES}/a`, (api) => api.delete(POLICIES, 'a', 'ns')],
     [`DELETE ${OF_POLICIES}/a`, (api) => api.delete(POLICIES, 'a', 'ns', { uid: 'u' }), options],
   ])('is %s', async (expected, call, body, type = body && 'application/json') => {

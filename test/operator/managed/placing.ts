@@ -124,7 +124,7 @@ async function place(plural: Plural, given: KubeObject, namespace: string, uids:
   let placed = await direct.create(type, body, namespace);
   // Each change of the spec is a generation.
   for (let n = 1; n < generation; n += 1) placed = await direct.patch(type, name, { spec: { change: n } }, namespace);
-  if (status !== undefined) placed = await direct.patch(type, name, { status }, namespace, 'status');
+  if (status !== undefined) placed = await direct.replace(type, name, { ...placed, status }, namespace, 'status');
   if (deletionTimestamp === undefined) return placed;
   await direct.delete(type, name, namespace);
   return direct.get(type, name, namespace);
@@ -204,8 +204,10 @@ async function enforce(policy: Policy, plurals: readonly Plural[], namespace: st
     const types = plurals.map((plural) => KINDS[plural].type);
     const names = types.map(({ group, plural }) => `count/${group === '' ? plural : `${plural}.${group}`}`);
     const hard = Object.fromEntries(names.map((name) => [name, '0']));
-    await direct.create(core('resourcequotas'), { metadata: { name: 'none' }, spec: { hard } }, namespace);
-    await direct.patch(core('resourcequotas'), 'none', { status: { hard, used: hard } }, namespace, 'status');
+    const quotas = core('resourcequotas');
+    const quota = { metadata: { name: 'none' }, spec: { hard } };
+    await direct.create(quotas, quota, namespace);
+    await direct.replace(quotas, 'none', { ...quota, status: { hard, used: hard } }, namespace, 'status');
   }
   for (const { type, kind } of plurals.map((plural) => KINDS[plural])) {
     const metadata = { name: 'tried', finalizers: ['tests.tunnel-operator.dev/tried'], annotations: { tried: 'yes' } };

@@ -32,7 +32,7 @@ const frameOf = (room: string) => /^(api|operator|resources)\b/.exec(room)?.[1];
 const idOf = (room: string) => room.replaceAll(/\W/g, '_');
 
 /** The arrows that do not follow from others. */
-export function drawn(rooms: Arrows, room: string): string[] {
+function drawn(rooms: Arrows, room: string): string[] {
   const next = rooms[room] ?? [];
   return next.filter((other) => !next.some((between) => between !== other && reaches(rooms, between, other)));
 }

@@ -9,7 +9,7 @@ interface Member {
   readonly value: Shape;
 }
 
-export interface Space {
+interface Space {
   /** Characters per line. */
   readonly width: number;
   /** The column of the first line. */

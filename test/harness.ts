@@ -72,7 +72,7 @@ export async function createNamespaceOfRun(prefix: string): Promise<string> {
   return name;
 }
 
-export interface Template {
+interface Template {
   /** The same name in all test files means the same template; change it with the contents of `prepare`. */
   readonly name: string;
   /** Called once in a run, with the URL of the empty database: applies migrations, closes its connections. */

@@ -21,13 +21,3 @@ export const NOT_OUR_CLUSTER = process.env.TEST_KUBECONFIG
 export function lacksControllerManager(cluster: { hasControllerManager: boolean }): string | undefined {
   return cluster.hasControllerManager ? undefined : 'the control plane has no kube-controller-manager';
 }
-
-/** For tests that delete the namespace in which they work: the chart's Role goes with it. */
-export const LOSES_ITS_ROLE = process.env.TEST_PODS
-  ? 'not in Pods: an operator with a Role in the namespace loses it when the namespace is deleted'
-  : undefined;
-
-/** For tests whose operator has an account of their own. */
-export const OWN_ACCOUNT = process.env.TEST_PODS
-  ? 'not in Pods: the operator has the account of the chart, and all its rights'
-  : undefined;

@@ -3,7 +3,7 @@
 import { created, del, invalid, noContent, ok, patch, post, type Row, refused } from './row.ts';
 import { capital } from './subject.ts';
 
-export interface Edges {
+interface Edges {
   /** As in a sentence: `an HTTPS edge`. */
   readonly one: string;
   /** As in errors that name it: `https_edge`. */

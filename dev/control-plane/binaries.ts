@@ -27,7 +27,7 @@ export class BinaryUnavailable extends Error {
   }
 }
 
-export interface EnsureOptions {
+interface EnsureOptions {
   readonly onProgress?: (progress: Progress) => void;
   /** Default: the public ones. */
   readonly sources?: Sources;

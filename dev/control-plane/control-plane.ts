@@ -21,7 +21,7 @@ const CHILD_ENVIRONMENT = { PATH: process.env.PATH };
 /** Generous, for a busy machine. */
 const READINESS = { timeoutMs: 60_000 };
 
-export interface ControlPlaneOptions {
+interface ControlPlaneOptions {
   /**
    * For keys, logs and etcd's data; made and removed with the control plane. Default: a new one under the temporary
    * directory.

@@ -4,7 +4,7 @@ import { ensureBinaries } from './binaries.ts';
 import type { ControlPlane } from './control-plane-handle.ts';
 
 /** Thrown when a test tries to kill or pause an external cluster. */
-export class NotOurCluster extends Error {
+class NotOurCluster extends Error {
   override readonly name = 'NotOurCluster';
   constructor(verb: string) {
     super(`cannot ${verb} the API server: the cluster of TEST_KUBECONFIG must not be disturbed`);

@@ -31,7 +31,7 @@ export const SOURCES: Sources = {
   prometheus: 'https://github.com/prometheus/prometheus/releases/download',
 };
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly platform: Platform;
   /** The folder for the binaries; each appears complete or not at all. A temporary folder is created in it. */
   readonly directory: string;
@@ -39,7 +39,7 @@ export interface FetchOptions {
   readonly onBytes?: (received: number, total: number | undefined) => void;
 }
 
-export type Publication = 'envtest' | 'kubernetes' | 'helm' | 'prometheus';
+type Publication = 'envtest' | 'kubernetes' | 'helm' | 'prometheus';
 
 /** The publication that contains a binary; undefined if it is not published for this platform. */
 export function publication(name: BinaryName, { os }: Platform): Publication | undefined {

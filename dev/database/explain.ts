@@ -19,7 +19,7 @@ export async function statementsOf(work: (db: Executor) => Promise<unknown>): Pr
   return [first, ...others];
 }
 
-export interface ExplainOptions {
+interface ExplainOptions {
   /** `generic`: for any parameters, which Postgres may keep after a few executions; `custom`: for these. */
   plan: 'generic' | 'custom';
   /** Executes the statement and counts what it reads. */

@@ -13,7 +13,7 @@ import { makeCertificate } from '../fixtures/x509.ts';
 const ADMIN_KEY = 'tnl_ak_of_the_fuzz_test_0123456789';
 const HERE = import.meta.dirname;
 
-export interface FuzzTarget {
+interface FuzzTarget {
   url: string;
   admin: FuzzCaller;
   user: FuzzCaller;
@@ -22,7 +22,7 @@ export interface FuzzTarget {
   stop(): Promise<void>;
 }
 
-export interface FuzzCaller {
+interface FuzzCaller {
   key: string;
   /** What later requests need: keys and their owners (otherwise everything is 401), and the domain. */
   keptIds: string[];
@@ -80,7 +80,7 @@ export async function startTarget(databaseUrl: string): Promise<FuzzTarget> {
   }
 }
 
-export interface FuzzOptions {
+interface FuzzOptions {
   /** Path of the program. */
   schemathesis: string;
   target: FuzzTarget;

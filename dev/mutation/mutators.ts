@@ -1,7 +1,7 @@
 /** The changes made to the source to see whether a test notices. */
 import { child, isNode, parse, type SyntaxNode, walk } from './syntax.ts';
 
-export interface Mutation {
+interface Mutation {
   /** Offsets of the replaced text in the source. */
   readonly start: number;
   readonly end: number;

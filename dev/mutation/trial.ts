@@ -12,7 +12,7 @@ export interface Seat {
   readonly runner: TestRunner;
 }
 
-export interface Trials {
+interface Trials {
   readonly imports: Imports;
   /** Which test files may be used. */
   readonly isInTier: (test: string) => boolean;

@@ -10,7 +10,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface ChildOptions {
+interface ChildOptions {
   /** For messages, e.g. `kube-apiserver`. */
   readonly name: string;
   readonly command: string;

@@ -4,7 +4,7 @@ import { type Child, startChild, waitForChild } from './child-process.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
-export interface ProgramOptions {
+interface ProgramOptions {
   /** For messages and for the name of the log. */
   readonly name: string;
   /** The folder for its log, and for the code that Node keeps compiled between starts. */

@@ -18,7 +18,7 @@ export interface Answer {
   body?: unknown;
 }
 
-export interface Recorder {
+interface Recorder {
   url: string;
   sent: Sent[];
 }

@@ -1,6 +1,6 @@
 /** Good request bodies with one change that makes them bad. */
 
-export interface BadBody {
+interface BadBody {
   readonly what: string;
   /** As it is sent. */
   readonly text: string;

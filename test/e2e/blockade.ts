@@ -3,7 +3,7 @@ import pg from 'pg';
 import { expect, onTestFinished } from 'vitest';
 import { eventually } from './stack.ts';
 
-export interface Blockade {
+interface Blockade {
   /** Resolves once a query waits for the lock. */
   waiting(): Promise<void>;
   release(): Promise<unknown>;

@@ -35,7 +35,7 @@ const but = ({ spec, objects }: Edit, policies: Record<string, string>): Edit =>
   objects,
 });
 
-export interface LivesOptions {
+interface LivesOptions {
   /** Whether each kind has an object for every series of edits, or for one series, taken in turn. */
   which: 'every' | 'in turn';
   /** The seed of the random edits. */

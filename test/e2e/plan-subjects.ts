@@ -22,7 +22,7 @@ export interface Found {
   readonly elsewhere?: readonly string[];
 }
 
-export interface Done {
+interface Done {
   readonly action: string;
   readonly members: readonly string[];
 }

@@ -3,7 +3,7 @@
 export type Fields = ReadonlyMap<number, readonly (Buffer | bigint)[]>;
 
 /** Texts, bytes and messages come as bytes; numbers as bigint. @throws Error for what is not protobuf */
-export function readFields(message: Buffer): Fields {
+function readFields(message: Buffer): Fields {
   const fields = new Map<number, (Buffer | bigint)[]>();
   let at = 0;
   const varint = () => {

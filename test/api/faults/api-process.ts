@@ -8,7 +8,7 @@ import { freePort } from '../../../src/postgres/ports.ts';
 /** The start of every `uri` member, whichever process responds. */
 export const BASE_URL = 'https://tunnels.test';
 
-export interface ProcessSettings {
+interface ProcessSettings {
   /** Where its log is. */
   readonly folder: string;
   /** Unique in the folder. */

@@ -30,7 +30,7 @@ export interface Prepared {
   repeated(reply: Reply, hadEffect: boolean): Promise<void>;
 }
 
-export interface Bench {
+interface Bench {
   /** Connects straight to the database. */
   readonly direct: TestApi;
   /** To the database a second process, with a single connection that goes through the proxy. */
@@ -81,7 +81,7 @@ export async function cutEverywhere(bench: Bench, operation: Operation, choice: 
 }
 
 /** The point at which `message` is the first one that does not arrive. */
-export function pointOf(messages: readonly Message[], message: Message): CutPoint {
+function pointOf(messages: readonly Message[], message: Message): CutPoint {
   const { sender } = message;
   return { sender, index: messages.filter((each) => each.sender === sender).indexOf(message) };
 }

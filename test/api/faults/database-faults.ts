@@ -6,7 +6,7 @@ import type { ApiProcess } from './api-process.ts';
 import type { Load } from './load.ts';
 import type { LoadStage } from './load-stage.ts';
 
-export type LoadFault = (stage: LoadStage, random: Random) => Promise<void>;
+type LoadFault = (stage: LoadStage, random: Random) => Promise<void>;
 
 /** Calls that each process acknowledges before the next fault, which shows that it has recovered. */
 const SERVING = 15;

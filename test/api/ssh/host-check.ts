@@ -24,7 +24,7 @@ function run(program: string, args: string[]) {
   });
 }
 
-export interface SshClient {
+interface SshClient {
   program: string;
   /** As in `OpenSSH_10.3`. */
   version: string;

@@ -22,7 +22,7 @@ export interface Asked {
 /** Need not end the response. */
 export type Answer = (response: ServerResponse, asked: Asked) => unknown;
 
-export interface Answering {
+interface Answering {
   readonly url: string;
   /** All requests so far. */
   readonly asked: Asked[];

@@ -7,6 +7,7 @@ import type { Client } from '../../client/client.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import type { External, Remote } from '../managed/declaration/external.ts';
 import { type Kind, kind, type PrinterColumn, type SpecOf } from '../managed/declaration/kind.ts';
+import type { ManagedSpec } from '../managed/declaration/spec.ts';
 import { columnOf, ID_COLUMN, WIDE } from './columns.ts';
 import { externalOfFamily, type FamilyCalls } from './external-of-family.ts';
 import { type Family, type FamilyField, familyFields, isDeclarable, memberNames, specialty } from './family-fields.ts';
@@ -71,7 +72,7 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
 }
 
 /** A kind with the family of its resources. */
-export interface PlainKind<Spec extends SpecOf<z.ZodRawShape>, R extends Remote> extends Kind<Spec, R> {
+export interface PlainKind<Spec extends ManagedSpec, R extends Remote> extends Kind<Spec, R> {
   readonly family: Family;
   /** The fields of the family that it declares itself. */
   readonly fields: readonly FamilyField[];
@@ -89,8 +90,7 @@ export interface PlainKind<Spec extends SpecOf<z.ZodRawShape>, R extends Remote>
 }
 
 /** A plain kind whose own types do not matter. */
-// biome-ignore lint/suspicious/noExplicitAny: a heterogeneous list needs an existential type, which TypeScript lacks
-export type AnyPlainKind = PlainKind<any, any>;
+export type AnyPlainKind = PlainKind<ManagedSpec, Remote>;
 
 /** @throws Error when the family needs more than its fields express and the options do not provide it */
 export function plainKind<

@@ -24,7 +24,7 @@ export const tlsCertificateKind = plainKind(tlsCertificate, {
     of: (certificate: View<typeof tlsCertificate>) => endOfChain(certificate),
     remedy: 'renew the certificate, with its issuers, in the Secret that spec.secretRef names',
   },
-  readyRemarks: certificateRemarks,
+  readyRemarks: (certificate: View<typeof tlsCertificate>) => certificateRemarks(certificate),
   columns: [
     {
       name: 'Secret',

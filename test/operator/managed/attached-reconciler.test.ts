@@ -14,7 +14,7 @@ const spec = z.object({ ...managedSpec, ownerId: z.string() });
 const kind = {
   spec,
   readMembers: (given: unknown) => spec.parse(given),
-  owner: { kind: 'Edge', givenIn: ({ ownerId }: { ownerId: string }) => ownerId, modulesIn: () => ['tls'] },
+  owner: { kind: 'Edge', givenIn: ({ ownerId }: z.output<typeof spec>) => ownerId, modulesIn: () => ['tls'] },
 };
 
 interface Setting extends Circumstances {
@@ -96,7 +96,9 @@ test.each<[string, KubeObject, Setting, string]>([
 
 test('a lost finalizer is restored even if the spec is invalid', async () => {
   const of = declaring('one', { status: shown, spec: { ownerId: 1 }, metadata: { finalizers: [] } }, settled);
-  const { reconcile, stored } = await reconciling(of, { kind: { ...kind, readMembers: () => ({}) } });
+  const { reconcile, stored } = await reconciling(of, {
+    kind: { ...kind, readMembers: () => spec.parse({ ownerId: '' }) },
+  });
   await expect(reconcile()).rejects.toMatchObject({ message: expect.stringContaining('spec.ownerId') });
   expect((await stored()).metadata.finalizers).toEqual(finalizers);
 });

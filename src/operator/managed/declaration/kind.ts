@@ -26,7 +26,7 @@ export interface DnsRecord {
 /** When a resource expires, unless the spec changes. */
 export interface End<R extends Remote> {
   /** In RFC 3339, by the clock of the API; null if it has none. */
-  of: (remote: R) => string | null;
+  of(remote: R): string | null;
   /** What the user can do after it has expired. */
   remedy: string;
 }
@@ -98,9 +98,11 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote> {
 
 export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & ManagedSpec;
 
-/** A kind whose own types do not matter: an entry in the list of kinds. */
-// biome-ignore lint/suspicious/noExplicitAny: a heterogeneous list needs an existential type, which TypeScript lacks
-export type AnyKind = Kind<any, any>;
+/**
+ * A kind whose own types do not matter: an entry in the list of kinds. Every kind is one, since what it does is declared
+ * as methods, whose parameters TypeScript compares in both directions.
+ */
+export type AnyKind = Kind<ManagedSpec, Remote>;
 
 /** A kind before its names and schemas are derived. */
 export interface KindOptions<Shape extends z.ZodRawShape, R extends Remote>

@@ -13,6 +13,7 @@ import { claimedId } from '../identity/identity.ts';
 import { readStatus, type UsedReference } from '../identity/recorded-status.ts';
 import { earliest } from '../identity/schedule.ts';
 import { type Inputs, resourceIdOf } from '../knowledge/inputs.ts';
+import type { SecretSpec } from '../secrets/content.ts';
 import type { SecretAccess } from '../secrets/secret-access.ts';
 import { SecretDelivery } from '../secrets/secret-delivery.ts';
 import { columnTexts } from './column-texts.ts';
@@ -38,8 +39,10 @@ export class ConnectedKind {
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
     this.external = declared.external(client);
+    const exists = (id: string) => mayExist(this.external, id);
+    // The specs of kinds that hand something out say where to store it.
     this.delivery =
-      declared.delivery && new SecretDelivery(declared.delivery, secrets, (id) => mayExist(this.external, id));
+      declared.delivery && new SecretDelivery<ManagedSpec & SecretSpec, Remote>(declared.delivery, secrets, exists);
     this.inputs = inputs;
     this.isAttached = declared.owner !== undefined;
   }

@@ -7,10 +7,10 @@ import { openApiDocument } from '../../src/api/openapi/document.ts';
 import type { Resource } from '../../src/resources/definition/resource.ts';
 import type { Body } from '../../src/resources/definition/samples.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
+import { LEAST_OF_MODULES, MODULES } from '../fixtures/modules.ts';
 import { fill, namesIn } from '../fixtures/placeholders.ts';
 import { sampleValues } from '../fixtures/sample-values.ts';
 import { listPath, neededBy, numbered } from '../fixtures/samples.ts';
-import { LEAST_OF_MODULES, MODULES } from '../fixtures/spellings.ts';
 
 export interface Call {
   readonly method: 'POST' | 'GET' | 'PATCH' | 'PUT' | 'DELETE';

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { LEAST_OF_MODULES } from '../../../dev/fixtures/modules.ts';
 import { fill } from '../../../dev/fixtures/placeholders.ts';
 import { createSample, listPath, neededBy, numbered } from '../../../dev/fixtures/samples.ts';
 import {
@@ -9,7 +10,6 @@ import {
   FORMATS,
   formatsOf,
   isReadBack,
-  LEAST_OF_MODULES,
   type Owner,
   requestFields,
   type Spelling,

@@ -1,6 +1,6 @@
 /** The rows that both sign-in modules share. */
 import type { ModuleFamily } from './module-conventions.ts';
-import { invalid, ok, post, put, type Row, refused } from './row.ts';
+import { invalid, NOBODY, ok, post, put, type Row, refused } from './row.ts';
 
 /** A route of an HTTPS edge, and what is not one. */
 export const onRoute = {
@@ -9,7 +9,7 @@ export const onRoute = {
     edge: post('/edges/https', {}),
     route: post('/edges/https/{edge.id}/routes', { match: '/', match_type: 'path_prefix' }),
   },
-  nobody: '/edges/https/{edge.id}/routes/edghtsrt_01k9zq3v5hf8svx2r4c6y7n0wd',
+  nobody: `/edges/https/{edge.id}/routes/edghtsrt_${NOBODY}`,
 };
 
 export const SESSION_DEFAULTS = {

@@ -1,5 +1,5 @@
 /** How requests for any resource are made and answered. */
-import { by, created, del, get, idOf, invalid, ok, patch, post, type Section, type Step } from '../row.ts';
+import { by, created, del, get, idOf, invalid, NOBODY, ok, patch, post, type Section, type Step } from '../row.ts';
 
 const made = { made: post('/ip_policies', {}) };
 const backend = { body: 'down', headers: { 'x-a': 'b' }, status_code: 503, description: 'd', metadata: 'm' };
@@ -52,7 +52,7 @@ export const commonConventions: Section = {
       answer: ok({ id: '{made.id}' }),
       later: [
         [
-          patch('/ip_policies/{made.id}', { id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' }),
+          patch('/ip_policies/{made.id}', { id: `ipp_${NOBODY}` }),
           invalid({ '/id': 'must equal the "id" in the path' }),
         ],
       ],

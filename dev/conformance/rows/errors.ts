@@ -1,5 +1,5 @@
 /** The catalogue of errors: how each looks, and what leads to it. */
-import { del, get, noContent, patch, post, put, refused, type Section } from '../row.ts';
+import { del, get, NOBODY, noContent, patch, post, put, refused, type Section } from '../row.ts';
 
 const policy = { policy: post('/ip_policies', {}) };
 const rule = (cidr: string) => post('/ip_policy_rules', { ip_policy_id: '{policy.id}', cidr, action: 'allow' });
@@ -56,8 +56,8 @@ export const errors: Section = {
     },
     {
       rule: 'NOT_FOUND, 404: the id does not exist',
-      ask: get('/ip_policies/ipp_01k9zq3v5hf8svx2r4c6y7n0wd'),
-      answer: refused('NOT_FOUND', { id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' }),
+      ask: get(`/ip_policies/ipp_${NOBODY}`),
+      answer: refused('NOT_FOUND', { id: `ipp_${NOBODY}` }),
     },
     {
       rule: 'NOT_FOUND, 404: the caller may not see the resource',

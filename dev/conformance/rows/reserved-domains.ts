@@ -22,11 +22,8 @@ const least = { domain: '{unique}.example.com' };
 const made = { made: post(path, least) };
 const one = `${path}/{made.id}`;
 
-const inRegion = (region: string): Row => ({
-  rule: `A domain may be in the region ${region}`,
-  ask: post(path, { ...least, region }),
-  answer: created({ region }),
-});
+const REGIONS = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'];
+const inRegion = (region: string) => post(path, { domain: `${region}-{unique}.example.com`, region });
 
 /** Binding endpoint configurations of one type. */
 function bound(type: 'http' | 'https'): Row[] {
@@ -85,12 +82,14 @@ export const reservedDomains: Section = {
   family: reservedDomain,
   rows: [
     ...domainNames,
-    ...['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'].map(inRegion),
     {
-      rule: 'Other regions, and regions in capitals, are refused',
-      ask: post(path, { ...least, region: 'mars' }),
+      rule: 'A domain may be in one of seven regions; others, and regions in capitals, are refused',
+      ask: inRegion('mars'),
       answer: invalid({ '/region': /au/ }),
-      later: [[post(path, { ...least, region: 'EU' }), invalid({ '/region': /au/ })]],
+      later: [
+        [inRegion('EU'), invalid({ '/region': /au/ })],
+        ...REGIONS.map((region) => [inRegion(region), created({ region })] as const),
+      ],
     },
     ...domainCertificates,
     ...bound('http'),

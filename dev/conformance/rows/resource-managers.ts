@@ -11,36 +11,31 @@ import {
   type Row,
   refused,
   type Section,
-  type Step,
   TIMESTAMP,
 } from '../row.ts';
 
 const id = (object: string) => `cluster-1/${object}`;
-const inTheNameOf = (object: string) => ({
-  headers: { 'resource-manager': `${id(object)}; namespace=shop; kind=IPPolicy; name=${object}` },
-});
-const record = (object: string, path: string) => ({
-  uri: `{base}${path}`,
+const manager = (object: string) => ({
   id: id(object),
   cluster: 'cluster-1',
   namespace: 'shop',
   kind: 'IPPolicy',
   name: object,
-  since: TIMESTAMP,
 });
-const managedBy = (object: string) =>
-  refused('CONFLICT', {
-    manager_id: id(object),
-    manager_cluster: 'cluster-1',
-    manager_namespace: 'shop',
-    manager_kind: 'IPPolicy',
-    manager_name: object,
-  });
+const inTheNameOf = (object: string) => {
+  const { namespace, kind, name } = manager(object);
+  return { headers: { 'resource-manager': `${id(object)}; namespace=${namespace}; kind=${kind}; name=${name}` } };
+};
+const record = (object: string, path: string) => ({ uri: `{base}${path}`, ...manager(object), since: TIMESTAMP });
+const managedBy = (object: string) => {
+  const details = Object.entries(manager(object)).map(([name, value]) => [`manager_${name}`, value]);
+  return refused('CONFLICT', Object.fromEntries(details));
+};
 
 const POLICY = '/ip_policies/{policy.id}';
 const MANAGER = '/resource_managers/{policy.id}';
-const made: Record<'policy', Step> = { policy: post('/ip_policies', {}, inTheNameOf('one')) };
-const unmanaged: Record<'policy', Step> = { policy: post('/ip_policies', {}) };
+const made = { policy: post('/ip_policies', {}, inTheNameOf('one')) };
+const unmanaged = { policy: post('/ip_policies', {}) };
 const noRecord = refused('NOT_FOUND', { resource_id: '{policy.id}' });
 const claiming = (object: string, body: object = {}) => put(MANAGER, body, inTheNameOf(object));
 

@@ -3,6 +3,7 @@ import {
   del,
   get,
   invalid,
+  NOBODY,
   noContent,
   ok,
   post,
@@ -16,7 +17,7 @@ import {
 
 const owner = '/edges/tls/{edge.id}';
 const edges = { edge: post('/edges/tls', {}) };
-const base = { owner, nobody: '/edges/tls/edgtls_01k9zq3v5hf8svx2r4c6y7n0wd' };
+const base = { owner, nobody: `/edges/tls/edgtls_${NOBODY}` };
 
 /** What a module with a list refers to. */
 interface Listed {
@@ -61,7 +62,7 @@ function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
       answer: ok({ [refs]: fifty.map((each) => refTo(path, each)) }),
       later: [
         [
-          put(address, { [ids]: [`${prefix}_${ID}`, ...fifty.map((each) => `{${each}.id}`)] }),
+          put(address, { [ids]: [`${prefix}_${NOBODY}`, ...fifty.map((each) => `{${each}.id}`)] }),
           invalid({ [`/${ids}`]: /at most 50/ }),
         ],
       ],
@@ -69,14 +70,12 @@ function listed({ name, one, ids, refs, path, prefix, make }: Listed): Row[] {
     {
       rule: `The ids in the list of ${one} must exist`,
       given,
-      ask: put(address, { [ids]: ['{first.id}', `${prefix}_${ID}`] }),
+      ask: put(address, { [ids]: ['{first.id}', `${prefix}_${NOBODY}`] }),
       answer: invalid({ [`/${ids}/1`]: /does not exist/ }),
       later: [[get(address), refused('NOT_FOUND')]],
     },
   ];
 }
-
-const ID = '01k9zq3v5hf8svx2r4c6y7n0wd';
 
 const ipRestriction = {
   name: 'ip_restriction',
@@ -156,9 +155,9 @@ const referring: Row[] = [
   {
     rule: 'The backend of a TLS edge must exist',
     given: edges,
-    ask: put(`${owner}/backend`, { backend_id: `bkdtg_${ID}` }),
+    ask: put(`${owner}/backend`, { backend_id: `bkdtg_${NOBODY}` }),
     answer: invalid({ '/backend_id': /does not exist/ }),
-    later: [[put(`${owner}/backend`, { backend_id: `bkdhr_${ID}` }), invalid({ '/backend_id': /does not exist/ })]],
+    later: [[put(`${owner}/backend`, { backend_id: `bkdhr_${NOBODY}` }), invalid({ '/backend_id': /does not exist/ })]],
   },
 ];
 

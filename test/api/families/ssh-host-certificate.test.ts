@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { generatePrivateKey, lineOf, sshPublicOf } from '../../../src/api/ssh/keys.ts';
-import { newId } from '../../../src/resources/definition/id.ts';
 import { sshCertificateAuthority } from '../../../src/resources/ssh-certificate-authority.ts';
 import { sshHostCertificate } from '../../../src/resources/ssh-host-certificate.ts';
 import { startTestApi } from '../harness.ts';
@@ -59,11 +58,6 @@ test('every certificate has a serial number of its own, which is stored', async 
   for (const serial of serials) expect(serial).toBeGreaterThan(0n);
   const rows = await api.rows('select serial::text as serial from ssh_host_certificates');
   expect(rows.map(({ serial }) => serial)).toEqual(expect.arrayContaining(serials.map(String)));
-});
-
-test('the authority must exist', async () => {
-  const { error } = await admin.post(path, body({ ssh_certificate_authority_id: newId('sshca') }));
-  expect(error.details['/ssh_certificate_authority_id']).toMatch(/SSH certificate authority \w+ does not exist/);
 });
 
 test('an authority does not sign with the sealed key of another', async () => {

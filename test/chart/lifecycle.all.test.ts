@@ -3,44 +3,36 @@
  * tokens of the chart's service accounts.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
-import { API_KEY, credential, eventually, manifest, policy, type RunningOperator, startStack } from '../e2e/stack.ts';
+import { credential, manifest, policy } from '../e2e/manifest.ts';
+import { API_KEY, eventually, type RunningOperator, startStack } from '../e2e/stack.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { CHART, DATABASE, helm, LACKS_SERVER_SIDE_APPLY, render } from './helm.ts';
+import { previousVersion } from './previous-version.ts';
 import { releaseOn } from './release.ts';
 
 const RELEASE = 'it';
 const NAMESPACE = 'system';
 const SECRET = 'it-tunnel-operator';
+const OPERATIONS = await readFile(join(CHART, '../../docs/operations.md'), 'utf8');
 const secretFile = z.object({ data: z.record(z.string(), z.string()) });
 
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-chart-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** The chart as an earlier version might have been: without the kind BotUser, and without a short name. */
-async function previousVersion(): Promise<string> {
-  const chart = join(folder, 'previous');
-  await cp(CHART, chart, { recursive: true });
-  const edit = async (file: string, change: (text: string) => string) =>
-    writeFile(join(chart, file), change(await readFile(join(chart, file), 'utf8')));
-  await edit('Chart.yaml', (text) => text.replaceAll('0.1.0', '0.0.9'));
-  await edit('templates/crds/ippolicies.yaml', (text) => text.replace('- ipp', '- oldipp'));
-  await rm(join(chart, 'templates/crds/botusers.yaml'));
-  return chart;
-}
 
 describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   const own = await startControlPlane();
   afterAll(() => own.stop());
   const stack = await startStack({ prefix: 'release', operators: 0 });
 
-  const { tryKubectl, kubectl, operate, runHook } = releaseOn(own, { name: RELEASE, namespace: NAMESPACE, folder });
+  const names = { name: RELEASE, namespace: NAMESPACE, folder };
+  const { tryKubectl, kubectl, operate, runHook, tryRelease, release } = releaseOn(own, names);
   const applyTo = (namespace: string, ...items: object[]) =>
     kubectl(['-n', namespace, 'apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   const ready = (...objects: string[]) =>
@@ -48,15 +40,6 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   const exists = async (...object: string[]) => (await tryKubectl(['get', ...object])).code === 0;
   const secret = async (name = SECRET, namespace = NAMESPACE) =>
     secretFile.parse(JSON.parse(await kubectl(['-n', namespace, 'get', 'secret', name, '-o', 'json']))).data;
-
-  type Command = 'install' | 'upgrade' | 'rollback' | 'uninstall';
-  function tryRelease(command: Command, args: string[], values?: object, namespace = NAMESPACE) {
-    const on = ['--kubeconfig', own.kubeconfigPath, '--namespace', namespace, '--create-namespace'];
-    return helm([command, RELEASE, ...args, ...(command === 'install' ? on : on.slice(0, -1))], values);
-  }
-  async function release(command: Command, args: string[], values?: object, namespace = NAMESPACE) {
-    expect(await tryRelease(command, args, values, namespace), command).toMatchObject({ code: 0 });
-  }
 
   /** Runs commands as a user would. @throws Error when one fails */
   function typed(commands: string, env: NodeJS.ProcessEnv = {}) {
@@ -70,7 +53,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
 
   test('is installed, and the operator works with the rights of its service account', async () => {
     for (const namespace of ['a', 'b']) await kubectl(['create', 'namespace', namespace]);
-    await release('install', [await previousVersion()], DATABASE);
+    await release('install', [await previousVersion(folder)], DATABASE);
     generated = await secret();
     expect(Object.keys(generated).sort()).toEqual(['bootstrap-api-key', 'encryption-key']);
     const key = Buffer.from(generated['encryption-key'] ?? '', 'base64').toString();
@@ -125,8 +108,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
   });
 
   test('loses the old one of two admin keys by the commands of docs/operations.md', async () => {
-    const page = await readFile(join(CHART, '../../docs/operations.md'), 'utf8');
-    const [, commands = ''] = /^ *(id=\$\(curl .*?)```/ms.exec(page) ?? [];
+    const [, commands = ''] = /^ *(id=\$\(curl .*?)```/ms.exec(OPERATIONS) ?? [];
     const { owner } = await stack.client.whoami();
     const old = await stack.client.apiKeys.create({ owner_id: owner.id });
     const here = commands.replaceAll('http://127.0.0.1:8080', stack.api.url);
@@ -139,17 +121,13 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     const { id } = (await stack.client.ipPolicies.list().next()).value ?? {};
     await release('upgrade', [CHART], { ...DATABASE, global: { logLevel: 'debug' } });
     expect(await secret()).toEqual(generated);
-    await applyTo('a', manifest({ name: 'BotUser' }, 'b', { name: 'builder' }));
+    await applyTo('a', manifest('BotUser', 'b', { name: 'builder' }));
     await ready('ipp/p', 'botuser/b');
     expect(await kubectl(['-n', 'a', 'get', 'ipp', 'p', '-o', 'jsonpath={.status.id}'])).toBe(id);
   });
 
   test('is refused if another release has an operator for its namespaces, unless they are shards', async () => {
-    const other = (...watchNamespaces: string[]) => ({
-      ...DATABASE,
-      crds: { enabled: false },
-      watchNamespaces,
-    });
+    const other = (...watchNamespaces: string[]) => ({ ...DATABASE, crds: { enabled: false }, watchNamespaces });
     const shard = { operator: { extraEnv: [{ name: 'SHARD_SELECTOR', value: 'shard=b' }] } };
     const refused = (reason: string) => ({ code: 1, stderr: expect.stringContaining(reason) });
     const all = refused('the release it in the namespace system already has an operator for all namespaces');
@@ -229,8 +207,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     'keeps its replicas when autoscaling is switched on as docs/operations.md says',
     skipFor(LACKS_SERVER_SIDE_APPLY),
     async () => {
-      const page = await readFile(join(CHART, '../../docs/operations.md'), 'utf8');
-      const [, handover = ''] = /--field-manager=handover .*\n(\{.*\})\nEOF/.exec(page) ?? [];
+      const [, handover = ''] = /--field-manager=handover .*\n(\{.*\})\nEOF/.exec(OPERATIONS) ?? [];
       const object = handover.replace('tunnels-tunnel-operator', SECRET).replace('tunnel-system', NAMESPACE);
       const apply = ['apply', '--server-side', '--field-manager=handover', '--validate=false', '-f', '-'];
       const deployment = ['-n', NAMESPACE, 'get', 'deployment', `${SECRET}-api`, '-o', 'jsonpath={.spec.replicas}'];
@@ -268,9 +245,10 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     await stack.stopOperator(operator);
     const values = { ...DATABASE, crds: { keep: false } };
     const objects = await render(values, { namespace: NAMESPACE, only: ['uninstall/delete-objects.yaml'] });
-    const { code, stderr } = await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '1' });
-    expect(code).toBe(1);
-    expect(stderr).toContain('left: ippolicies a/p: is the operator running?\n');
+    expect(await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '1' })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('left: ippolicies a/p: is the operator running?\n'),
+    });
     operator = await operate(stack);
   });
 
@@ -283,9 +261,8 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     });
     const objects = await render(values, { namespace: NAMESPACE, only: ['uninstall/delete-objects.yaml'] });
     await stack.client.ipPolicies.create({});
-    const { code, stdout, stderr } = await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '30' });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toBe('no objects are left\n');
+    const deleted = await runHook(objects, 'delete-objects.mjs', { TIMEOUT_SECONDS: '30' });
+    expect(deleted).toEqual({ code: 0, stdout: 'no objects are left\n', stderr: '' });
     // A resource without an object stays.
     expect(await stack.remoteIds()).toHaveLength(1);
     await release('uninstall', ['--no-hooks']);
@@ -312,8 +289,7 @@ describe('a release', skipFor(NOT_OUR_CLUSTER), async () => {
     expect(await secrets()).toEqual(rotated);
 
     await rotate(SECRET, { 'encryption-key': null });
-    const { code, stderr } = await tryRelease('upgrade', [CHART], values, namespace);
-    expect({ code, stderr }).toMatchObject({
+    expect(await tryRelease('upgrade', [CHART], values, namespace)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('lacks the key encryption-key'),
     });

@@ -6,7 +6,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
-import { credential, eventually, type Manifest, manifest, ROOT } from '../e2e/stack.ts';
+import { credential, type Manifest, manifest } from '../e2e/manifest.ts';
+import { eventually, ROOT } from '../e2e/stack.ts';
 import { createNamespace, kubectl as tryKubectl } from '../harness.ts';
 import { skipFor } from '../skip.ts';
 import { kubectl, MINUTES, nodeRelease } from './node-release.ts';
@@ -81,7 +82,7 @@ describe('on a real node', { ...skipFor(NO_NODE), timeout: 10 * MINUTES }, async
       for (const [number, row] of kindRows.entries()) {
         const { another, changed } = await row.declare(postTo(url, key), number);
         const object = row.type.plural;
-        const declare = (spec: object): Manifest => manifest(row, object, spec);
+        const declare = (spec: object): Manifest => manifest(row.name, object, spec);
         await apply(...another.objects, declare(another.spec));
         await ready(`${object}/${object}`);
         await apply(...changed.objects, declare(changed.spec));

@@ -12,9 +12,15 @@ import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { eventually, type RunningOperator, type Stack } from '../e2e/stack.ts';
 import type { CommandResult } from '../harness.ts';
 import { kubectlOn } from '../kubectl.ts';
-import { CHART, type Rendered } from './helm.ts';
+import { CHART, helm, type Rendered } from './helm.ts';
+
+type Command = 'install' | 'upgrade' | 'rollback' | 'uninstall';
+type Run<T> = (command: Command, args: string[], values?: object, namespace?: string) => Promise<T>;
 
 export interface Release {
+  /** A command of helm. Does not throw on failure: look at `code`. */
+  tryRelease: Run<CommandResult>;
+  release: Run<void>;
   /** Does not throw on failure: look at `code`. */
   tryKubectl(args: string[], input?: string): Promise<CommandResult>;
   kubectl(args: string[], input?: string): Promise<string>;
@@ -80,5 +86,13 @@ export function releaseOn(
     });
   }
 
-  return { tryKubectl, kubectl, operate, runHook };
+  const tryRelease: Run<CommandResult> = (command, args, values, where = namespace) => {
+    const on = ['--kubeconfig', own.kubeconfigPath, '--namespace', where];
+    return helm([command, name, ...args, ...on, ...(command === 'install' ? ['--create-namespace'] : [])], values);
+  };
+  const release: Run<void> = async (command, ...rest) => {
+    expect(await tryRelease(command, ...rest), command).toMatchObject({ code: 0 });
+  };
+
+  return { tryKubectl, kubectl, operate, runHook, tryRelease, release };
 }

@@ -7,7 +7,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { startControlPlane } from '../../dev/control-plane/control-plane.ts';
 import { chartAccount, chartRules, type Rule } from '../e2e/chart-account.ts';
 import { dnsEndpointCrd, referenceGrantCrd } from '../e2e/foreign-crds.ts';
-import { credential, manifest, policy, ROOT, startStack } from '../e2e/stack.ts';
+import { credential, manifest, policy } from '../e2e/manifest.ts';
+import { ROOT, startStack } from '../e2e/stack.ts';
 import { kubectlOn } from '../kubectl.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 
@@ -56,8 +57,8 @@ describe('without the right to', skipFor(NOT_OUR_CLUSTER), async () => {
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'page' }, data: { text: `round ${round}` } },
       policy('p', { description: even ? 'even' : 'odd' }),
       credential('c', { secret: { name: even ? 'one' : 'other' } }),
-      manifest({ name: 'HTTPResponseBackend' }, 'page', { body: { configMapKeyRef: { name: 'page', key: 'text' } } }),
-      manifest({ name: 'ReservedDomain' }, 'd', domain),
+      manifest('HTTPResponseBackend', 'page', { body: { configMapKeyRef: { name: 'page', key: 'text' } } }),
+      manifest('ReservedDomain', 'd', domain),
       policy(`gone-${round}`),
     ].map((object) => ({ ...object, metadata: { ...object.metadata, namespace } }));
     expect(await apply(...items)).toMatchObject({ code: 0, stderr: '' });

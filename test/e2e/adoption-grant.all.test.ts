@@ -1,7 +1,8 @@
 /** Namespaces that may not adopt existing resources or refer to them by id, and API keys that belong to users. */
 import { expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { CREDENTIALS, credential, manifest, ours, POLICIES, policy, SECRETS, startStack } from './stack.ts';
+import { CREDENTIALS, credential, manifest, ours, POLICIES, policy, SECRETS } from './manifest.ts';
+import { startStack } from './stack.ts';
 
 const settings = { adoptNamespaces: ['elsewhere'], allowUserApiKeys: false };
 const stack = await startStack({ prefix: 'grant', settings });
@@ -13,7 +14,7 @@ const KEYS = ours('apikeys');
 const theirs = async () => (await client.ipPolicies.create({ description: 'theirs' })).id;
 const bot = async () => (await client.botUsers.create({ name: 'theirs' })).id;
 const observe = { managementPolicy: 'Observe' };
-const object = (kind: string, spec: object, annotations = {}) => manifest({ name: kind }, 'it', spec, annotations);
+const object = (kind: string, spec: object, annotations = {}) => manifest(kind, 'it', spec, annotations);
 
 test.for([
   ['the annotation adopt', 'ippolicies', theirs, (id: string) => policy('it', {}, { [ANNOTATION.adopt]: id })],

@@ -5,19 +5,9 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { readLease } from '../../src/operator/kube/lease.ts';
 import { cluster, kubectl, testPool } from '../harness.ts';
+import { CREDENTIALS, credential, LEASES, POLICIES, policy } from './manifest.ts';
 import { startOwnApi } from './own-api.ts';
-import {
-  API_KEY,
-  CREDENTIALS,
-  credential,
-  ENCRYPTION_KEY,
-  eventually,
-  LEASES,
-  POLICIES,
-  policy,
-  type RunningOperator,
-  startStack,
-} from './stack.ts';
+import { API_KEY, ENCRYPTION_KEY, eventually, type RunningOperator, startStack } from './stack.ts';
 
 // The operator checks a refused key again only every 10 s: a test may exceed the mutation tester's default timeout.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,7 +1,8 @@
 /** The reconcile that all kinds share, beyond what every-kind.test.ts covers for each kind. */
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { eventually, POLICIES, policy, startStack } from './stack.ts';
+import { POLICIES, policy } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 import { patchStatus } from './status.ts';
 
 const stack = await startStack({ prefix: 'contract' });

@@ -1,7 +1,8 @@
 /** Creates, edits and rotates credentials of a stack, and finds what was created for each. Only for test files. */
 import { expect } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
-import { CREDENTIALS, credential, eventually, type Stack } from './stack.ts';
+import { CREDENTIALS, credential } from './manifest.ts';
+import { eventually, type Stack } from './stack.ts';
 
 /** In base64, as in the data of a Secret. */
 export const encoded = (text: string) => Buffer.from(text).toString('base64');

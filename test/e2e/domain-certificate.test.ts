@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { makeCertificate, type Wanted } from '../../dev/fixtures/x509.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
-import { eventually, manifest, ours, startStack } from './stack.ts';
+import { manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'domain-certificate' });
 const { client } = stack;
@@ -23,7 +24,7 @@ async function tlsSecret(name: string, host: string, more: Wanted = {}) {
 }
 
 const domain = (name: string, certificateRef: object) =>
-  manifest({ name: 'ReservedDomain' }, name, { domain: `${name}.example.net`, certificateRef });
+  manifest('ReservedDomain', name, { domain: `${name}.example.net`, certificateRef });
 
 /** Waits until CertificateReady has the reason. */
 const certified = (name: string, reason: string) =>
@@ -37,7 +38,7 @@ const certified = (name: string, reason: string) =>
 test('a certificate for another name is not attached, and named together with the domain', async () => {
   await stack.apply(
     await tlsSecret('named', 'shop.example.com'),
-    manifest({ name: 'TLSCertificate' }, 'named', { secretRef: { name: 'named' } }),
+    manifest('TLSCertificate', 'named', { secretRef: { name: 'named' } }),
     domain('named', { name: 'named' }),
   );
   const { message, ready } = await certified('named', 'NameMismatch');
@@ -108,7 +109,7 @@ test('a TLSCertificate shows what clients will refuse, and ends with its chain',
   });
   await stack.apply(
     { ...secret, stringData: { ...stringData, 'tls.crt': stringData['tls.crt'] + issuer.pem } } as never,
-    manifest({ name: 'TLSCertificate' }, 'remarked', { secretRef: { name: 'remarked' } }),
+    manifest('TLSCertificate', 'remarked', { secretRef: { name: 'remarked' } }),
   );
   const { ready, status } = await stack.ready(CERTIFICATES, 'remarked');
   expect(status.expiresAt).toBe((await client.tlsCertificates.get(String(status.id))).chain_not_after);

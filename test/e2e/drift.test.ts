@@ -1,7 +1,8 @@
 /** Changes made in the API are reverted. every-kind.test.ts covers each field of each kind, and the steady state. */
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { CREDENTIALS, credential, eventually, POLICIES, policy, startStack } from './stack.ts';
+import { CREDENTIALS, credential, POLICIES, policy } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'drift', settings: { resyncMs: 300 } });
 const { client } = stack;

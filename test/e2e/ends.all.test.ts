@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { eventually, manifest, ours, startStack } from './stack.ts';
+import { manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'ends' });
 
@@ -18,7 +19,7 @@ async function applyAll(end: Date): Promise<void> {
   const { pem, keyPem } = await makeCertificate({ ca: false, notAfter: end });
   const stringData = { 'tls.crt': pem, 'tls.key': keyPem };
   const tls = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name: 'tls' }, stringData };
-  const object = (kind: string, spec: object) => manifest({ name: kind }, 'ending', spec);
+  const object = (kind: string, spec: object) => manifest(kind, 'ending', spec);
   await stack.apply(
     object('APIKey', { expiresAt: second }),
     object('SSHHostCertificate', {
@@ -42,7 +43,7 @@ test('an expired key or certificate is not Ready until it gets a later expiry', 
   const before = await allReady();
   await stack.apply(
     manifest(
-      { name: 'APIKey' },
+      'APIKey',
       'watched',
       { managementPolicy: 'Observe' },
       { [ANNOTATION.adopt]: before[0]?.status.id as string },

@@ -10,7 +10,8 @@ import { fromConfigMap, fromSecret, type SourceStyle } from '../../dev/fixtures/
 import { modulesRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { someOf } from '../tier.ts';
-import { API_KEY, eventually, manifest, startStack } from './stack.ts';
+import { manifest } from './manifest.ts';
+import { API_KEY, eventually, startStack } from './stack.ts';
 
 const rows = someOf(kindRows);
 const stack = await startStack({ prefix: 'kinds', settings: { resyncMs: 300 } });
@@ -28,7 +29,7 @@ const apply = (
   name: string,
   { spec, objects }: Pick<Declaration, 'spec' | 'objects'>,
   annotations = {},
-) => stack.apply(...objects, manifest(row, name, spec, annotations));
+) => stack.apply(...objects, manifest(row.name, name, spec, annotations));
 
 /** Creates an object and waits until it is ready; returns its id. */
 async function made(row: KindRow, name: string, declaration: Declaration) {
@@ -93,7 +94,7 @@ describe('every kind', () => {
       const name = `${row.type.plural}-refused`;
       const { spec } = (await declare(row)).another;
       const refused = async (wrong: object, field: string, reason: string | RegExp) => {
-        const { code, stderr } = await stack.tryApply(manifest(row, name, wrong), '--dry-run=server');
+        const { code, stderr } = await stack.tryApply(manifest(row.name, name, wrong), '--dry-run=server');
         expect(code, `${field} was accepted`).toBe(1);
         expect(stderr).toContain(`spec.${field}`);
         expect(stderr).toMatch(reason);
@@ -119,7 +120,9 @@ describe('every kind', () => {
         await apply(row, name, declared);
         for (const member of row.immutable) {
           for (const value of member in declared.spec ? [unlike[member], undefined] : [unlike[member]]) {
-            const { code, stderr } = await stack.tryApply(manifest(row, name, { ...declared.spec, [member]: value }));
+            const { code, stderr } = await stack.tryApply(
+              manifest(row.name, name, { ...declared.spec, [member]: value }),
+            );
             expect(code).toBe(1);
             expect(stderr).toMatch(new RegExp(`spec.${member}: .*(is immutable|Required value)`));
           }
@@ -216,7 +219,7 @@ describe('a change made directly in the API', () => {
     const { whole, drifts, ownerId } = await row.declare(post, ++numbers);
     const external = row.attached.external(client);
     const modules = async () => z.object({ modules: record }).parse(await external.observe(ownerId)).modules;
-    await stack.apply(manifest(row, name, whole.spec));
+    await stack.apply(manifest(row.name, name, whole.spec));
     await stack.ready(row.type, name);
     const before = await modules();
     expect(before).toMatchObject(record.parse(whole.remote.modules));

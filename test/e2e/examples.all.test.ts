@@ -7,7 +7,8 @@ import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { cluster } from '../harness.ts';
 import { lacksControllerManager, skipFor } from '../skip.ts';
-import { eventually, type Manifest, ours, POLICIES, ROOT, startStack } from './stack.ts';
+import { type Manifest, ours, POLICIES } from './manifest.ts';
+import { eventually, ROOT, startStack } from './stack.ts';
 
 const needsControllerManager = skipFor(lacksControllerManager(await cluster()));
 const stack = await startStack({ prefix: 'examples' });

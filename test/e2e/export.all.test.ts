@@ -10,7 +10,8 @@ import { allKinds, kinds } from '../../src/operator/kinds/kinds.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
 import { kubectl } from '../harness.ts';
 import { runCommand } from './command.ts';
-import { API_KEY, eventually, ours, startStack } from './stack.ts';
+import { ours } from './manifest.ts';
+import { API_KEY, eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'export', operators: 0 });
 const { api, client } = stack;

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MAX_ACL_RULE_LENGTH, MAX_ACL_RULES, parseRule } from '../../src/resources/formats/acl.ts';
 import { canonicalCidr } from '../../src/resources/formats/cidr.ts';
-import { credential, type Manifest, policy, startStack } from './stack.ts';
+import { credential, type Manifest, policy } from './manifest.ts';
+import { startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'grammar', operators: 0 });
 const RUNS = { numRuns: 4 };

@@ -1,6 +1,7 @@
 /** Modules guard a route or edge from its first revision to its last, in any order of changes. */
 import { describe, expect, test } from 'vitest';
-import { eventually, type Manifest, manifest, ours, startStack } from './stack.ts';
+import { type Manifest, manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'guarding', settings: { resyncMs: 300 } });
 const { client } = stack;
@@ -12,7 +13,6 @@ const EDGE_MODULES = ours('tlsedgemodules');
 const ROUTE_MODULES = ours('httpsedgeroutemodules');
 const HRB = ours('httpresponsebackends');
 
-const object = (kind: string, name: string, spec: object = {}) => manifest({ name: kind }, name, spec);
 const idOf = async (of: ReturnType<typeof ours>, name: string) => String((await stack.ready(of, name)).status.id);
 
 const OIDC = { issuer: 'https://accounts.example.com', clientId: { value: 'portal' }, clientSecret: { value: 's1' } };
@@ -23,10 +23,10 @@ const open = async (id: string) => {
   return revisions.filter(({ backend, modules }) => backend !== null && String(modules) === '');
 };
 const guarded = (name: string, edge: string, signIn: object): Manifest[] => [
-  object('HTTPResponseBackend', name, { body: { value: 'inside' } }),
-  object('HTTPSEdgeRouteModules', name, { routeRef: { name }, ...signIn }),
-  object('HTTPSEdge', edge),
-  object('HTTPSEdgeRoute', name, {
+  manifest('HTTPResponseBackend', name, { body: { value: 'inside' } }),
+  manifest('HTTPSEdgeRouteModules', name, { routeRef: { name }, ...signIn }),
+  manifest('HTTPSEdge', edge),
+  manifest('HTTPSEdgeRoute', name, {
     edgeRef: { name: edge },
     match: '/',
     matchType: 'path_prefix',
@@ -54,7 +54,7 @@ const clear = async (name: string, ...edges: string[]) => {
 describe('guarding modules', () => {
   test('are there whenever a route has a backend: created, recreated, moved, or deleted with them', async () => {
     const name = 'guarded';
-    await stack.apply(...guarded(name, name, { oidc: OIDC }), object('HTTPSEdge', 'guarded-2'));
+    await stack.apply(...guarded(name, name, { oidc: OIDC }), manifest('HTTPSEdge', 'guarded-2'));
     const ids = [await served(name)];
     const [edge = '', route = ''] = ids[0]?.split('/') ?? [];
     await client.httpsEdgeRoutes(edge).delete(route);
@@ -90,7 +90,7 @@ describe('guarding modules', () => {
     const secretless = { ...OIDC, clientSecret: { secretKeyRef: { name, key: 'secret' } } };
     const on = (edge = '') => guarded(name, edge, { oidc: secretless }).filter(({ kind }) => kind !== 'HTTPSEdge');
     const unguarded = on(name).filter(({ kind }) => kind !== 'HTTPSEdgeRouteModules');
-    await stack.apply(...edges.map((edge) => object('HTTPSEdge', edge)), ...unguarded);
+    await stack.apply(...edges.map((edge) => manifest('HTTPSEdge', edge)), ...unguarded);
     const first = await idOf(ROUTES, name);
     const [edge = '', id = ''] = first.split('/');
     const goesOn = async () => expect(await client.httpsEdgeRoutes(edge).get(id)).toMatchObject({ backend: {} });
@@ -124,13 +124,13 @@ describe('guarding modules', () => {
       ipRestriction: { ipPolicyRefs: [{ name }] },
     };
     await stack.apply(
-      object('TLSEdge', name),
-      object('IPPolicy', name, { rules: [] }),
-      object('TunnelGroupBackend', name, { labels: { app: name } }),
+      manifest('TLSEdge', name),
+      manifest('IPPolicy', name, { rules: [] }),
+      manifest('TunnelGroupBackend', name, { labels: { app: name } }),
     );
     const edge = await idOf(EDGES, name);
     for (let times = 0; times < 2; times++) {
-      await stack.apply(object('TLSEdgeModules', name, { ...ref, ...modules }));
+      await stack.apply(manifest('TLSEdgeModules', name, { ...ref, ...modules }));
       await stack.ready(EDGE_MODULES, name);
       await stack.remove(EDGE_MODULES, name);
     }

@@ -7,7 +7,8 @@ import { apiKeyKind } from '../../src/operator/kinds/api-key.ts';
 import { eventDestinationKind } from '../../src/operator/kinds/event-destination.ts';
 import { sshHostCertificateKind } from '../../src/operator/kinds/ssh-host-certificate.ts';
 import { encoded } from './credentials.ts';
-import { eventually, manifest, ours, SECRETS, startStack } from './stack.ts';
+import { manifest, ours, SECRETS } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'handed-out' });
 const { client, kube, namespace } = stack;
@@ -52,7 +53,7 @@ describe.each([
   const type = ours(kind.plural);
   const suffix = kind.delivery?.handout.suffix ?? '';
   const make = (name: string, more: object = {}, annotations: Record<string, string> = {}) =>
-    stack.apply(manifest({ name: kind.kind }, name, { ...spec, ...more }, annotations));
+    stack.apply(manifest(kind.kind, name, { ...spec, ...more }, annotations));
   const made = async (name: string, more: object = {}) => {
     await make(name, more);
     const id = String((await stack.ready(type, name)).status.id);

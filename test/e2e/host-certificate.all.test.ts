@@ -1,7 +1,8 @@
 /** Reasons to reissue an SSHHostCertificate; its Secret follows. handed-out.all.test.ts covers the rest. */
 import { expect, test } from 'vitest';
 import { hostKeyLine } from '../../dev/fixtures/ssh-keys.ts';
-import { eventually, manifest, ours, startStack } from './stack.ts';
+import { manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'host-certificate' });
 const { client } = stack;
@@ -18,7 +19,7 @@ await stack.apply(keys(hostKeyLine()));
 
 const apply = (name: string, spec: object = {}) =>
   stack.apply(
-    manifest({ name: 'SSHHostCertificate' }, name, {
+    manifest('SSHHostCertificate', name, {
       publicKey: { configMapKeyRef: { name: 'host-keys', key: 'web.pub' } },
       sshCertificateAuthorityRef: { id: authority.id },
       ...spec,

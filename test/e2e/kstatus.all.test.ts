@@ -9,7 +9,8 @@ import { postTo } from '../../dev/fixtures/post.ts';
 import { type StoryRow, storyRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { argoHealth } from '../chart/argocd.ts';
-import { API_KEY, eventually, type Manifest, manifest, startStack } from './stack.ts';
+import { type Manifest, manifest } from './manifest.ts';
+import { API_KEY, eventually, startStack } from './stack.ts';
 
 const { kstatus } = await ensureBinaries(['kstatus']);
 const stack = await startStack({ prefix: 'kstatus', operators: 0 });
@@ -66,9 +67,9 @@ const isGivenById = (value: unknown) => typeof value === 'object' && value !== n
 test('an object that no operator has seen is in progress', async () => {
   await applyEach(({ row, first: { another }, second }) => [
     ...another.objects,
-    manifest(row, 'touched', another.spec),
+    manifest(row.name, 'touched', another.spec),
     ...second.least.objects,
-    manifest(row, 'held', second.least.spec, paused),
+    manifest(row.name, 'held', second.least.spec, paused),
   ]);
   expect(await computed('touched')).toEqual(each('InProgress'));
   expect(await computed('held')).toEqual(each('InProgress'));
@@ -91,11 +92,11 @@ test('an object that is refused has failed; its correction ends that', async () 
     ...least.objects,
     // Modules of an owner that has those of another object already; otherwise nothing names what to observe.
     row.isAttached
-      ? manifest(row, 'refused', first.another.spec)
-      : manifest(row, 'refused', { ...least.spec, ...observing }),
+      ? manifest(row.name, 'refused', first.another.spec)
+      : manifest(row.name, 'refused', { ...least.spec, ...observing }),
   ]);
   await becomes('refused', 'Failed');
-  await applyEach(({ row, third: { least } }) => [manifest(row, 'refused', least.spec)]);
+  await applyEach(({ row, third: { least } }) => [manifest(row.name, 'refused', least.spec)]);
   await becomes('refused', 'Current');
 });
 
@@ -104,7 +105,7 @@ test('an object that waits for what it names is in progress', async () => {
     stories.map(async ({ row }) => {
       const { another } = await row.declare(post, ++numbers);
       const spec = dangling(another.spec);
-      return spec && { row, objects: [...another.objects, manifest(row, 'waits', spec)] };
+      return spec && { row, objects: [...another.objects, manifest(row.name, 'waits', spec)] };
     }),
   );
   const rows = waiting.filter((one) => one !== undefined);
@@ -117,7 +118,7 @@ test('an object that waits for what it names is in progress', async () => {
 
 test('while the API is down, what was Ready is current, and what has changed or is new in progress', async () => {
   await stack.restart(
-    () => applyEach(({ row, first: { changed } }) => [...changed.objects, manifest(row, 'touched', changed.spec)]),
+    () => applyEach(({ row, first: { changed } }) => [...changed.objects, manifest(row.name, 'touched', changed.spec)]),
     { apiUrl: 'http://127.0.0.1:9' },
   );
   expect(await computed('touched')).toEqual(each('InProgress'));

@@ -3,19 +3,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ANNOTATION, GROUP } from '../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
+import { CREDENTIALS, credential, manifest, ours, POLICIES, policy, SECRETS } from './manifest.ts';
 import { startSecondCluster } from './second-cluster.ts';
-import {
-  CREDENTIALS,
-  credential,
-  eventually,
-  manifest,
-  ours,
-  POLICIES,
-  policy,
-  type RunningOperator,
-  SECRETS,
-  startStack,
-} from './stack.ts';
+import { eventually, type RunningOperator, startStack } from './stack.ts';
 
 const [EDGES, MODULES] = [ours('tlsedges'), ours('tlsedgemodules')];
 const REQUESTED = `${GROUP}/reconcile-requested-at`;
@@ -49,12 +39,12 @@ describe('one API and two clusters', skipFor(NOT_OUR_CLUSTER), async () => {
     await stack.apply(
       policy('office', { rules: [{ cidr: '192.0.2.0/24', action: 'allow' }] }),
       credential('agent'),
-      manifest({ name: 'TLSEdge' }, 'edge'),
+      manifest('TLSEdge', 'edge'),
     );
     const edge = await stack.ready(EDGES, 'edge');
     const { object, status } = await stack.ready(POLICIES, 'office');
     const byId = { tlsEdgeRef: { id: edge.status.id }, ipRestriction: { ipPolicyRefs: [{ id: status.id }] } };
-    await stack.apply(manifest({ name: 'TLSEdgeModules' }, 'by-id', byId));
+    await stack.apply(manifest('TLSEdgeModules', 'by-id', byId));
     await stack.ready(MODULES, 'by-id');
     const agent = await stack.ready(CREDENTIALS, 'agent');
     const { token } = (await stack.secret(String(agent.status.secretName))) ?? {};

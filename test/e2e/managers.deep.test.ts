@@ -10,7 +10,8 @@ import { findCondition } from '../../src/operator/kube/conditions.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { cluster, createNamespace } from '../harness.ts';
-import { eventually, POLICIES, policy, startStack } from './stack.ts';
+import { POLICIES, policy } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const SEED = Number(process.env.MANAGERS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const STEPS = Number(process.env.MANAGERS_STEPS ?? 150);

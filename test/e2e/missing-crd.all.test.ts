@@ -5,7 +5,8 @@ import { GROUP } from '../../src/operator/contract/names.ts';
 import { kubectlOn } from '../kubectl.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { referenceGrantCrd } from './foreign-crds.ts';
-import { credential, eventually, manifest, policy, ROOT, startStack } from './stack.ts';
+import { credential, manifest, policy } from './manifest.ts';
+import { eventually, ROOT, startStack } from './stack.ts';
 
 const [FROM, TO] = ['default', 'policies'];
 const MESSAGE = 'the cluster has no ippolicies.tunnel-operator.dev; install its CustomResourceDefinition';
@@ -76,7 +77,7 @@ describe('without a CustomResourceDefinition', skipFor(NOT_OUR_CLUSTER), async (
     await apply(policy('shared'), TO);
     await ready('ipp/shared', TO);
     const spec = { type: 'http', ipPolicyRefs: [{ name: 'shared', namespace: TO }] };
-    await apply(manifest({ name: 'EndpointConfiguration' }, 'far', spec));
+    await apply(manifest('EndpointConfiguration', 'far', spec));
     await untilReason('ReferencesResolved', 'ReferenceNotPermitted');
     expect(await message()).toMatch(/: the cluster has no referencegrants\..*; install its CustomResourceDefinition$/);
     await apply(referenceGrantCrd());

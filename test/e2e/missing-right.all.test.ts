@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { kubectl } from '../harness.ts';
 import { chartAccount } from './chart-account.ts';
-import { CREDENTIALS, credential, eventually, POLICIES, policy, startStack } from './stack.ts';
+import { CREDENTIALS, credential, POLICIES, policy } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 describe('without a permission', async () => {
   const stack = await startStack({ prefix: 'rights', operators: 0 });

@@ -1,15 +1,14 @@
 /** Modules of edges: settings without an id of their own, which an object sets, changes, deletes and reverts. */
 import { describe, expect, test } from 'vitest';
 import { ifThere } from './if-there.ts';
-import { eventually, manifest, ours, startStack } from './stack.ts';
+import { manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'modules', settings: { resyncMs: 300 } });
 const { client } = stack;
 
 const EDGES = ours('tlsedges');
 const EDGE_MODULES = ours('tlsedgemodules');
-
-const object = (kind: string, name: string, spec: object = {}) => manifest({ name: kind }, name, spec);
 
 const idOf = async (of: ReturnType<typeof ours>, name: string) => String((await stack.ready(of, name)).status.id);
 
@@ -28,10 +27,10 @@ const backend = (name: string) => ({ backend: { backendRef: { kind: 'TunnelGroup
 test('the modules of an edge are set, changed, deleted and set again as the spec changes', async () => {
   const name = 'life';
   await stack.apply(
-    object('TLSEdge', name),
-    object('IPPolicy', name, { rules: [] }),
-    object('TunnelGroupBackend', name, { labels: { app: name } }),
-    object('TunnelGroupBackend', `${name}-2`, { labels: { app: name } }),
+    manifest('TLSEdge', name),
+    manifest('IPPolicy', name, { rules: [] }),
+    manifest('TunnelGroupBackend', name, { labels: { app: name } }),
+    manifest('TunnelGroupBackend', `${name}-2`, { labels: { app: name } }),
   );
   const ref = { tlsEdgeRef: { name } };
   const restricted = { ipRestriction: { ipPolicyRefs: [{ name }] } };
@@ -55,7 +54,7 @@ test('the modules of an edge are set, changed, deleted and set again as the spec
     [backend(name), { backend: [first] }],
   ];
   for (const [spec, expected] of steps) {
-    await stack.apply(object('TLSEdgeModules', name, { ...ref, ...spec }));
+    await stack.apply(manifest('TLSEdgeModules', name, { ...ref, ...spec }));
     const { status } = await stack.ready(EDGE_MODULES, name);
     expect(status).toMatchObject({ id: edge, modules: Object.keys(expected).sort() });
     expect(await modulesOf(edge)).toEqual(expected);
@@ -77,13 +76,13 @@ describe('without a resync in between', async () => {
   const shows = (edge: string, modules: string[]) =>
     eventually(async () => expect((await quiet.see(EDGES, edge)).status.modules).toEqual(modules));
   const declare = (edge: string, modules: object) =>
-    quiet.apply(object('TLSEdgeModules', 'modules', { tlsEdgeRef: { name: edge }, ...modules }));
+    quiet.apply(manifest('TLSEdgeModules', 'modules', { tlsEdgeRef: { name: edge }, ...modules }));
 
   test('an edge shows its current modules', async () => {
     await quiet.apply(
-      object('TLSEdge', 'first'),
-      object('TLSEdge', 'second'),
-      object('IPPolicy', 'all', { rules: [] }),
+      manifest('TLSEdge', 'first'),
+      manifest('TLSEdge', 'second'),
+      manifest('IPPolicy', 'all', { rules: [] }),
     );
     for (const edge of ['first', 'second']) {
       await quiet.ready(EDGES, edge);
@@ -105,10 +104,10 @@ describe('drift', () => {
   test('a module that was added in the API is deleted', async () => {
     const name = 'added';
     await stack.apply(
-      object('TLSEdge', name),
-      object('IPPolicy', name, { rules: [] }),
-      object('TunnelGroupBackend', name, { labels: { app: name } }),
-      object('TLSEdgeModules', name, { tlsEdgeRef: { name }, ...backend(name) }),
+      manifest('TLSEdge', name),
+      manifest('IPPolicy', name, { rules: [] }),
+      manifest('TunnelGroupBackend', name, { labels: { app: name } }),
+      manifest('TLSEdgeModules', name, { tlsEdgeRef: { name }, ...backend(name) }),
     );
     const edge = await idOf(EDGES, name);
     await stack.ready(EDGE_MODULES, name);
@@ -125,8 +124,8 @@ describe('drift', () => {
 describe('the edge', () => {
   const withBackend = async (name: string, ...edges: string[]) => {
     await stack.apply(
-      ...edges.map((edge) => object('TLSEdge', edge)),
-      object('TunnelGroupBackend', name, { labels: { app: name } }),
+      ...edges.map((edge) => manifest('TLSEdge', edge)),
+      manifest('TunnelGroupBackend', name, { labels: { app: name } }),
     );
     return idOf(ours('tunnelgroupbackends'), name);
   };
@@ -134,7 +133,7 @@ describe('the edge', () => {
   test('gets its modules again when it is recreated', async () => {
     const name = 'anew';
     const answering = await withBackend(name, name);
-    await stack.apply(object('TLSEdgeModules', name, { tlsEdgeRef: { name }, ...backend(name) }));
+    await stack.apply(manifest('TLSEdgeModules', name, { tlsEdgeRef: { name }, ...backend(name) }));
     await stack.ready(EDGE_MODULES, name);
     const before = await idOf(EDGES, name);
     await client.tlsEdges.delete(before);
@@ -158,7 +157,7 @@ describe('the edge', () => {
       [to, from, 'to'],
       [from, to, 'from'],
     ] as const) {
-      await stack.apply(object('TLSEdgeModules', 'moved', { tlsEdgeRef: { name }, ...backend('moved') }));
+      await stack.apply(manifest('TLSEdgeModules', 'moved', { tlsEdgeRef: { name }, ...backend('moved') }));
       const { status } = await stack.ready(EDGE_MODULES, 'moved');
       expect(status.id).toBe(target);
       expect(status.retiring).toBeUndefined();
@@ -173,10 +172,10 @@ describe('the edge', () => {
     const answering = await withBackend('one', 'one');
     const other = await withBackend('two');
     const spec = { tlsEdgeRef: { name: 'one' } };
-    await stack.apply(object('TLSEdgeModules', 'one', { ...spec, ...backend('one') }));
+    await stack.apply(manifest('TLSEdgeModules', 'one', { ...spec, ...backend('one') }));
     await stack.ready(EDGE_MODULES, 'one');
     const edge = await idOf(EDGES, 'one');
-    await stack.apply(object('TLSEdgeModules', 'two', { ...spec, ...backend('two') }));
+    await stack.apply(manifest('TLSEdgeModules', 'two', { ...spec, ...backend('two') }));
     const { ready } = await stack.reason(EDGE_MODULES, 'two', 'Ready', 'ManagementConflict');
     expect(ready?.message).toContain(`${edge} is already managed by the TLSEdgeModules ${stack.namespace}/one`);
     expect(await modulesOf(edge)).toEqual({ backend: [answering] });
@@ -193,7 +192,7 @@ describe('the edge', () => {
     expect(seen.filter((modules) => modules.backend === undefined)).toEqual([]);
     expect(await modulesOf(edge)).toEqual({ backend: [other] });
     // Two objects that are deleted at once do not leave the modules to each other.
-    await stack.apply(object('TLSEdgeModules', 'one', { ...spec, ...backend('one') }));
+    await stack.apply(manifest('TLSEdgeModules', 'one', { ...spec, ...backend('one') }));
     await stack.reason(EDGE_MODULES, 'one', 'Ready', 'ManagementConflict');
     await stack.run('delete', EDGE_MODULES.plural, 'one', 'two', '--timeout=30s');
     expect(await modulesOf(edge)).toEqual({});
@@ -202,7 +201,9 @@ describe('the edge', () => {
 
   test('is not deleted before the object that refers to it', async () => {
     await withBackend('blocked', 'blocked');
-    await stack.apply(object('TLSEdgeModules', 'blocked', { tlsEdgeRef: { name: 'blocked' }, ...backend('blocked') }));
+    await stack.apply(
+      manifest('TLSEdgeModules', 'blocked', { tlsEdgeRef: { name: 'blocked' }, ...backend('blocked') }),
+    );
     await stack.ready(EDGE_MODULES, 'blocked');
     await stack.run('delete', EDGES.plural, 'blocked', '--wait=false');
     const { ready } = await stack.reason(EDGES, 'blocked', 'Ready', 'DeletionBlocked');

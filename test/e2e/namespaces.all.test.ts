@@ -11,7 +11,8 @@ import { LabelSelector } from '../../src/operator/kube/label-selector.ts';
 import { cluster, createNamespace, kubectl } from '../harness.ts';
 import { skipFor } from '../skip.ts';
 import { chartAccount } from './chart-account.ts';
-import { eventually, POLICIES, policy, ROOT, startStack } from './stack.ts';
+import { POLICIES, policy } from './manifest.ts';
+import { eventually, ROOT, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'watched', operators: 0 });
 const { namespace, kube } = stack;

@@ -1,6 +1,7 @@
 /** The database of the API is restored from a backup that is older than the cluster. */
 import { expect, test } from 'vitest';
-import { CREDENTIALS, credential, eventually, startStack } from './stack.ts';
+import { CREDENTIALS, credential } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'older-backup', settings: { resyncMs: 2_000 } });
 

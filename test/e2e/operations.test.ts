@@ -2,16 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { createNamespace, kubectl } from '../harness.ts';
 import { blockPolicies } from './blockade.ts';
-import {
-  CREDENTIALS,
-  credential,
-  eventually,
-  LEASES,
-  POLICIES,
-  policy,
-  type RunningOperator,
-  startStack,
-} from './stack.ts';
+import { CREDENTIALS, credential, LEASES, POLICIES, policy } from './manifest.ts';
+import { eventually, type RunningOperator, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'operations', operators: 0 });
 const { namespace, kube } = stack;

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { blockPolicies } from './blockade.ts';
-import { CREDENTIALS, credential, eventually, type Manifest, POLICIES, policy, startStack } from './stack.ts';
+import { CREDENTIALS, credential, type Manifest, POLICIES, policy } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'others' });
 const { client, namespace, kube } = stack;

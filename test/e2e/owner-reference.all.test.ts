@@ -1,7 +1,8 @@
 /** Owners by reference: the bots of credentials and API keys. */
 import { expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { CREDENTIALS, eventually, manifest, ours, startStack } from './stack.ts';
+import { CREDENTIALS, manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'owners' });
 const { namespace } = stack;
@@ -9,17 +10,15 @@ const { namespace } = stack;
 const KEYS = ours('apikeys');
 const BOTS = ours('botusers');
 
-const object = (kind: string, name: string, spec: object) => manifest({ name: kind }, name, spec);
-
 test.each([
   ['APIKey', KEYS, 'token'],
   ['TunnelCredential', CREDENTIALS, 'token'],
 ])('%s waits for its owner, keeps it through a rotation, and blocks its deletion', async (kind, of, key) => {
   const name = `${of.plural}-owned`;
-  await stack.apply(object(kind, name, { ownerRef: { name }, rotation: { overlap: '0s' } }));
+  await stack.apply(manifest(kind, name, { ownerRef: { name }, rotation: { overlap: '0s' } }));
   const { ready } = await stack.reason(of, name, 'Ready', 'ReferenceNotFound');
   expect(ready?.message).toContain(`spec.ownerRef: BotUser ${namespace}/${name} does not exist`);
-  await stack.apply(object('BotUser', name, { name }));
+  await stack.apply(manifest('BotUser', name, { name }));
   const first = await stack.ready(of, name);
   const bot = String((await stack.ready(BOTS, name)).status.id);
   expect(first.status.ownerId).toBe(bot);

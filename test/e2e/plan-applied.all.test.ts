@@ -1,8 +1,8 @@
 /** The command `plan` announces what `kubectl apply` of the same files and a reconcile then change in the API. */
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { object, startPlanning } from './planning.ts';
-import { CREDENTIALS, credential, type Manifest, type ours, POLICIES, policy } from './stack.ts';
+import { CREDENTIALS, credential, type Manifest, manifest, type ours, POLICIES, policy } from './manifest.ts';
+import { startPlanning } from './planning.ts';
 
 const { stack, plan, planned, applied, given } = await startPlanning('plan-applied');
 const { namespace } = stack;
@@ -74,26 +74,26 @@ describe('plan and apply', () => {
     const backendRef = { kind: 'HTTPResponseBackend', name: 'page' };
     const oidc = (issuer: string) => ({ issuer, clientId: { value: 'x' }, clientSecret: { value: 'y' } });
     const route = (edge: string) =>
-      object('HTTPSEdgeRoute', 'way', { edgeRef: named(edge), match: '/', matchType: 'path_prefix', backendRef });
+      manifest('HTTPSEdgeRoute', 'way', { edgeRef: named(edge), match: '/', matchType: 'path_prefix', backendRef });
     const signIn = (issuer: string, more = {}) =>
-      object('HTTPSEdgeRouteModules', 'way', { routeRef: named('way'), oidc: oidc(issuer) }, more);
+      manifest('HTTPSEdgeRouteModules', 'way', { routeRef: named('way'), oidc: oidc(issuer) }, more);
     const tls = (policyName: string, more = {}) =>
-      object('TLSEdgeModules', 'tls', {
+      manifest('TLSEdgeModules', 'tls', {
         tlsEdgeRef: named('tls'),
         ipRestriction: { ipPolicyRefs: [named(policyName)] },
         backend: { backendRef },
         ...more,
       });
     const destination = (more = {}) =>
-      object('EventDestination', 'hook', { target: { webhook: { url: 'https://hook.example.com' } } }, more);
+      manifest('EventDestination', 'hook', { target: { webhook: { url: 'https://hook.example.com' } } }, more);
     const rest = [
-      object('HTTPSEdge', 'one', {}),
-      object('HTTPSEdge', 'two', {}),
-      object('TLSEdge', 'tls', {}),
-      object('HTTPResponseBackend', 'page', { body: { value: 'hello' } }),
+      manifest('HTTPSEdge', 'one', {}),
+      manifest('HTTPSEdge', 'two', {}),
+      manifest('TLSEdge', 'tls', {}),
+      manifest('HTTPResponseBackend', 'page', { body: { value: 'hello' } }),
       policy('near'),
       policy('far'),
-      object('EventSubscription', 'all', {
+      manifest('EventSubscription', 'all', {
         sources: [{ type: 'ip_policy_created.v0' }],
         destinationRefs: [named('hook')],
       }),

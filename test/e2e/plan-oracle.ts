@@ -4,10 +4,10 @@
  */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { manifest } from './manifest.ts';
 import { type Edit, type Life, livesOfEveryKind } from './plan-lives.ts';
 import type { Found } from './plan-subjects.ts';
 import { startPlanning } from './planning.ts';
-import { manifest } from './stack.ts';
 
 /** PLAN_SEED repeats the choices of a run. */
 const SEED = Number(process.env.PLAN_SEED ?? Math.floor(Math.random() * 2 ** 30));
@@ -29,7 +29,7 @@ export async function agreeAboutEveryKind(prefix: string, which: 'every' | 'in t
       );
       const files = edited.flatMap(({ row, name, edit }) => [
         ...edit.objects,
-        manifest(row, name, edit.spec, edit.annotations),
+        manifest(row.name, name, edit.spec, edit.annotations),
       ]);
       const before = await Promise.all(edited.map((each) => found(each)));
       const { code, objects } = await planned(files, { allowUserApiKeys: true });

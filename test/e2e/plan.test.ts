@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { certificates } from '../../dev/conformance/certificates.ts';
 import { API_VERSION, GROUP } from '../../src/operator/contract/names.ts';
 import { runCommand } from './command.ts';
-import { core, NOTHING, object, startPlanning, textOf } from './planning.ts';
-import { eventually, type Manifest, ours, POLICIES, policy } from './stack.ts';
+import { type Manifest, manifest, ours, POLICIES, policy } from './manifest.ts';
+import { core, NOTHING, startPlanning, textOf } from './planning.ts';
+import { eventually } from './stack.ts';
 
 const { stack, plan, given, env } = await startPlanning('plan');
 const { namespace } = stack;
@@ -75,7 +76,7 @@ describe('plan', () => {
   });
 
   test('says what is replaced, and why', async () => {
-    const authority = (text: string) => object('CertificateAuthority', 'ca', { caPem: { value: text } });
+    const authority = (text: string) => manifest('CertificateAuthority', 'ca', { caPem: { value: text } });
     await given(authority(pem.ca));
     const { id } = (await stack.see(AUTHORITIES, 'ca')).status;
     const { code, stdout } = await plan([authority(pem.ca_expired)]);
@@ -103,14 +104,14 @@ describe('plan', () => {
   });
 
   test('plans no change for objects that are paused, invalid, immutable, or have nothing to observe', async () => {
-    await given(object('EndpointConfiguration', 'fixed', { type: 'http' }));
+    await given(manifest('EndpointConfiguration', 'fixed', { type: 'http' }));
     const objects = [
       policy('paused', {}, { [`${GROUP}/paused`]: 'true' }),
       policy('observed', { managementPolicy: 'Observe' }),
       policy('typo', { descripton: 'x' }),
       policy('wrong', { rules: [{ cidr: 'x', action: 'maybe' }] }),
-      object('EndpointConfiguration', 'fixed', { type: 'https' }),
-      object('Tunnel', 'unknown', {}),
+      manifest('EndpointConfiguration', 'fixed', { type: 'https' }),
+      manifest('Tunnel', 'unknown', {}),
     ];
     const { code, stdout } = await plan(objects);
     expect(code).toBe(1);
@@ -127,14 +128,14 @@ describe('plan', () => {
     const oidc = { issuer: 'https://a.example.com', clientId: { value: 'portal' } };
     const clientSecret = { secretKeyRef: { name: 'oidc', key: 'secret' } };
     const modules = (settings: object) =>
-      object('HTTPSEdgeRouteModules', 'portal', { routeRef: { name: 'portal' }, ...settings });
-    const route = object('HTTPSEdgeRoute', 'portal', {
+      manifest('HTTPSEdgeRouteModules', 'portal', { routeRef: { name: 'portal' }, ...settings });
+    const route = manifest('HTTPSEdgeRoute', 'portal', {
       edgeRef: { name: 'portal' },
       match: '/',
       matchType: 'path_prefix',
     });
     const secret = (text: string) => core('Secret', 'oidc', { stringData: { secret: text } });
-    const all = [object('HTTPSEdge', 'portal', {}), route, modules({ oidc: { ...oidc, clientSecret } })];
+    const all = [manifest('HTTPSEdge', 'portal', {}), route, modules({ oidc: { ...oidc, clientSecret } })];
     await given();
     const created = await plan([...all, secret('hidden one')]);
     expect(created).toMatchObject({ code: 2 });
@@ -172,13 +173,13 @@ describe('plan', () => {
     expect(renewed.code).toBe(2);
     for (const { stdout } of [created, changed, renewed]) expect(stdout).not.toContain('hidden');
 
-    const other = object('HTTPSEdgeRoute', 'other', {
+    const other = manifest('HTTPSEdgeRoute', 'other', {
       edgeRef: { name: 'portal' },
       match: '/x',
       matchType: 'path_prefix',
     });
     const elsewhere = { routeRef: { name: 'other' }, oauth: { provider: { google: {} } } };
-    const moved = await plan([other, object('HTTPSEdgeRouteModules', 'portal', elsewhere)]);
+    const moved = await plan([other, manifest('HTTPSEdgeRouteModules', 'portal', elsewhere)]);
     expect(moved.stdout).toContain(
       `-/+ replace HTTPSEdgeRouteModules ${namespace}/portal (spec.routeRef changed: the modules of ${id} are deleted)`,
     );
@@ -187,11 +188,11 @@ describe('plan', () => {
   test('finds referenced objects in the files and in the cluster, in any order', async () => {
     await given(
       policy('in-cluster'),
-      object('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: [{ name: 'in-cluster' }] }),
+      manifest('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: [{ name: 'in-cluster' }] }),
     );
     const { id } = (await stack.see(CONFIGURATIONS, 'ec')).status;
     const ec = (...names: string[]) =>
-      object('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: names.map((name) => ({ name })) });
+      manifest('EndpointConfiguration', 'ec', { type: 'http', ipPolicyRefs: names.map((name) => ({ name })) });
     expect(await plan([ec('in-cluster')])).toMatchObject({ code: 0 });
     const { code, stdout } = await plan([ec('in-cluster', 'in-file'), policy('in-file')]);
     expect(code).toBe(2);
@@ -216,9 +217,9 @@ describe('plan', () => {
       core('Secret', 'page', { stringData: { html: 'hidden one' } }) as Manifest,
       core('ConfigMap', 'page', { data: { note: 'seen one' } }) as Manifest,
     );
-    await given(object('HTTPResponseBackend', 'page', spec));
+    await given(manifest('HTTPResponseBackend', 'page', spec));
     const { id } = (await stack.see(BACKENDS, 'page')).status;
-    const backend = object('HTTPResponseBackend', 'page', spec);
+    const backend = manifest('HTTPResponseBackend', 'page', spec);
     expect(await plan([backend])).toMatchObject({ code: 0 });
 
     const secret = core('Secret', 'page', { stringData: { html: 'hidden two' } });
@@ -231,15 +232,15 @@ describe('plan', () => {
       '    spec.headers.x-note: "seen one" → "seen two"',
     ]);
     // The new text is not secret, but the old one is.
-    const inline = await plan([object('HTTPResponseBackend', 'page', { ...spec, body: { value: 'open' } })], {
+    const inline = await plan([manifest('HTTPResponseBackend', 'page', { ...spec, body: { value: 'open' } })], {
       output: 'json',
     });
     expect(JSON.parse(inline.stdout).objects[0].changes).toEqual([{ path: 'spec.body', secret: 'changed' }]);
-    const created = await plan([secret, object('HTTPResponseBackend', 'other', spec)]);
+    const created = await plan([secret, manifest('HTTPResponseBackend', 'other', spec)]);
     expect(created.stdout).toContain('    spec.body: (secret)\n');
     for (const { stdout } of [changed, inline, created]) expect(stdout).not.toContain('hidden');
     const missing = await plan([
-      object('HTTPResponseBackend', 'page', { body: { secretKeyRef: { name: 'no', key: 'x' } } }),
+      manifest('HTTPResponseBackend', 'page', { body: { secretKeyRef: { name: 'no', key: 'x' } } }),
     ]);
     expect(missing.stdout).toContain(`(spec.body: Secret ${namespace}/no does not exist: create it, or name another)`);
     expect(missing.code).toBe(1);

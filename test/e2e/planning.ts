@@ -13,12 +13,10 @@ import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { isPaused, readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
 import { type PlanConfig, plan as planFiles } from '../../src/operator/plan/command.ts';
 import { cluster } from '../harness.ts';
-import { API_KEY, eventually, type Manifest, manifest, ours, SECRETS, type Stack, startStack } from './stack.ts';
+import { type Manifest, ours, SECRETS } from './manifest.ts';
+import { API_KEY, eventually, type Stack, startStack } from './stack.ts';
 
 export const NOTHING = '0 to create, 0 to change, 0 to replace';
-
-export const object = (kind: string, name: string, spec: object, annotations = {}) =>
-  manifest({ name: kind }, name, spec, annotations);
 
 export const core = (kind: 'Secret' | 'ConfigMap', name: string, content: object) => ({
   apiVersion: 'v1',

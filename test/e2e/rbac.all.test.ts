@@ -13,18 +13,8 @@ import { createNamespace, kubectl } from '../harness.ts';
 import { kubectlOn } from '../kubectl.ts';
 import { NOT_OUR_CLUSTER, skipFor } from '../skip.ts';
 import { ACCOUNT, chartAccount, type Kubectl } from './chart-account.ts';
-import {
-  credential,
-  eventually,
-  LEASES,
-  manifest,
-  POLICIES,
-  policy,
-  ROOT,
-  SECRETS,
-  type Stack,
-  startStack,
-} from './stack.ts';
+import { credential, LEASES, manifest, POLICIES, policy, SECRETS } from './manifest.ts';
+import { eventually, ROOT, type Stack, startStack } from './stack.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-rbac-'));
 afterAll(() => rm(folder, { recursive: true }));
@@ -54,7 +44,7 @@ describe('with the permissions of the chart in two namespaces', async () => {
       await stack.operate({ kubeconfig: file, namespaces: [namespace, other], leaderElect: true });
       // Both namespaces have the same names; the text of the source differs.
       const body = { body: { configMapKeyRef: { name: 'page', key: 'text' } } };
-      const manifests = [policy('same'), credential('same'), manifest({ name: 'HTTPResponseBackend' }, 'same', body)];
+      const manifests = [policy('same'), credential('same'), manifest('HTTPResponseBackend', 'same', body)];
       const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
       const objects = ['ipp/same', 'tcred/same', 'httpresponsebackend/same'];
       for (const name of [namespace, other]) {

@@ -4,7 +4,8 @@ import { tlsSecret } from '../../dev/fixtures/source-texts.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
-import { eventually, type Manifest, ours, POLICIES, startStack } from './stack.ts';
+import { type Manifest, ours, POLICIES } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'refs' });
 const { client } = stack;

@@ -6,18 +6,8 @@ import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { REFERENCE_GRANTS } from '../../src/operator/managed/knowledge/reference-grants.ts';
 import { createNamespace, kubectl } from '../harness.ts';
 import { referenceGrantCrd } from './foreign-crds.ts';
-import {
-  CREDENTIALS,
-  credential,
-  eventually,
-  type Manifest,
-  manifest,
-  ours,
-  POLICIES,
-  policy,
-  SECRETS,
-  startStack,
-} from './stack.ts';
+import { CREDENTIALS, credential, type Manifest, manifest, ours, POLICIES, policy, SECRETS } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const { adopt: ADOPT, rotateRequestedAt: ROTATE } = ANNOTATION;
 
@@ -37,7 +27,7 @@ const EDGES = ours('httpsedges');
 const EDGE_MODULES = ours('tlsedgemodules');
 const ROUTES = ours('httpsedgeroutes');
 
-const object = (name: string, kind: string, spec: object = {}): Manifest => manifest({ name: kind }, name, spec);
+const object = (name: string, kind: string, spec: object = {}): Manifest => manifest(kind, name, spec);
 const write = async (name: string, data: object) => {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, ...data };
   expect(await stack.tryApply(secret)).toMatchObject({ code: 0 });

@@ -5,7 +5,8 @@
 import { describe, expect, test } from 'vitest';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
 import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
-import { eventually, type Manifest, ours, startStack } from './stack.ts';
+import { type Manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'replace' });
 const { client } = stack;

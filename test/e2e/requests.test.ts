@@ -9,16 +9,8 @@ import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { atEnd } from '../end-of-file.ts';
 import { skipFor } from '../skip.ts';
-import {
-  CREDENTIALS,
-  credential as credentialOf,
-  eventually,
-  type Manifest,
-  ours,
-  POLICIES,
-  ROOT,
-  startStack,
-} from './stack.ts';
+import { CREDENTIALS, credential as credentialOf, type Manifest, ours, POLICIES } from './manifest.ts';
+import { eventually, ROOT, startStack } from './stack.ts';
 
 const IN_PODS = process.env.TEST_PODS ? 'not in Pods: the requests of an operator there cannot be seen' : undefined;
 

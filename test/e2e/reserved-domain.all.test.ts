@@ -3,7 +3,8 @@ import { afterAll, expect, test } from 'vitest';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { kubectl } from '../harness.ts';
 import { DNS_ENDPOINTS, dnsEndpointCrd } from './foreign-crds.ts';
-import { eventually, manifest, ours, startStack } from './stack.ts';
+import { manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'late-dns' });
 const DOMAINS = ours('reserveddomains');
@@ -13,7 +14,7 @@ afterAll(remove);
 
 test('a reserved domain is Ready without the CRD, and published once it is there', { timeout: 120_000 }, async () => {
   await remove();
-  await stack.apply(manifest({ name: 'ReservedDomain' }, 'www', { domain: 'www.example.net', dns: { publish: true } }));
+  await stack.apply(manifest('ReservedDomain', 'www', { domain: 'www.example.net', dns: { publish: true } }));
   await stack.ready(DOMAINS, 'www');
   const says = (expected: object) =>
     eventually(async () => {

@@ -4,7 +4,8 @@ import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { kubectl } from '../harness.ts';
 import { DNS_ENDPOINTS, dnsEndpointCrd } from './foreign-crds.ts';
-import { eventually, manifest, ours, startStack } from './stack.ts';
+import { manifest, ours } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const crd = dnsEndpointCrd({
   'x-kubernetes-validations': [{ rule: "self.metadata.name != 'refused'", message: 'not this one' }],
@@ -17,7 +18,7 @@ await stack.operate();
 
 const DOMAINS = ours('reserveddomains');
 const domain = (name: string, spec: object = {}, annotations = {}) =>
-  manifest({ name: 'ReservedDomain' }, name, { domain: `${name}.example.net`, ...spec }, annotations);
+  manifest('ReservedDomain', name, { domain: `${name}.example.net`, ...spec }, annotations);
 const publish = { dns: { publish: true } };
 const condition = async (name: string, type: string) =>
   findCondition((await stack.see(DOMAINS, name)).status.conditions ?? [], type);

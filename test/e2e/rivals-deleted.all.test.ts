@@ -5,7 +5,8 @@ import { postTo } from '../../dev/fixtures/post.ts';
 import { modulesRows } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { deletionsOf, HOLD } from './deletions.ts';
-import { API_KEY, eventually, manifest, POLICIES, policy, startStack } from './stack.ts';
+import { manifest, POLICIES, policy } from './manifest.ts';
+import { API_KEY, eventually, startStack } from './stack.ts';
 
 const { adopt: ADOPT } = ANNOTATION;
 
@@ -33,7 +34,7 @@ describe.each(modulesRows)('with two $name for one owner,', (row) => {
   let performances = 0;
 
   const declare = (name: string, spec: Declaration['spec'], metadata: object = {}) =>
-    stack.apply({ ...manifest({ name: kind }, name, spec), metadata: { name, ...metadata } });
+    stack.apply({ ...manifest(kind, name, spec), metadata: { name, ...metadata } });
   const modulesOf = async (ownerId: string | undefined) => {
     for await (const found of row.kind.calls(client).list()) if (found.id === ownerId) return found;
     return undefined;

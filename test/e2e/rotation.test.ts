@@ -1,7 +1,8 @@
 /** Tokens are replaced while agents with the old one keep working. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { CREDENTIALS, credential, eventually, startStack } from './stack.ts';
+import { CREDENTIALS, credential } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'rotation' });
 

@@ -10,7 +10,8 @@ import { type DataObject, fromSecret } from '../../dev/fixtures/source-texts.ts'
 import { modulesRows, type StoryRow } from '../../dev/fixtures/story-rows.ts';
 import { isDeclarable } from '../../src/operator/kinds/family-fields.ts';
 import type { Handout } from '../../src/operator/managed/declaration/handout.ts';
-import { API_KEY, eventually, manifest, startStack } from './stack.ts';
+import { manifest } from './manifest.ts';
+import { API_KEY, eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'secrecy', settings: { resyncMs: 300 } });
 const { namespace } = stack;
@@ -106,7 +107,7 @@ describe('no secret is in logs, Events, metrics, objects, error bodies or a dump
     { spec, objects }: { spec: object; objects: readonly DataObject[] },
   ) {
     const name = `${row.type.plural}-kept`;
-    await stack.apply(...objects, manifest(row, name, spec));
+    await stack.apply(...objects, manifest(row.name, name, spec));
     const { status } = await stack.ready(row.type, name);
     return { name, status };
   }

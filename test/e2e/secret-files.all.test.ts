@@ -11,7 +11,8 @@ import { freePort } from '../../src/postgres/ports.ts';
 import { OperatorProcess } from '../crash/operator-process.ts';
 import { cluster, createNamespace, createTestDatabase, installCrds, kubectl, testPool } from '../harness.ts';
 import { startReceiver } from '../tracing/receiver.ts';
-import { API_KEY, ENCRYPTION_KEY, eventually, policy } from './stack.ts';
+import { policy } from './manifest.ts';
+import { API_KEY, ENCRYPTION_KEY, eventually } from './stack.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'secret-files-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { credentialsOf, encoded } from './credentials.ts';
-import { CREDENTIALS, credential, eventually, ours, SECRETS, startStack } from './stack.ts';
+import { CREDENTIALS, credential, ours, SECRETS } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 import { patchStatus } from './status.ts';
 
 const stack = await startStack({ prefix: 'secret' });

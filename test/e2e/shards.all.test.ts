@@ -2,17 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { LabelSelector } from '../../src/operator/kube/label-selector.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
-import {
-  CREDENTIALS,
-  credential,
-  eventually,
-  LEASES,
-  type Manifest,
-  manifest,
-  POLICIES,
-  policy,
-  startStack,
-} from './stack.ts';
+import { CREDENTIALS, credential, LEASES, type Manifest, manifest, POLICIES, policy } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'shards', operators: 0 });
 const { kube, namespace } = stack;
@@ -75,7 +66,7 @@ describe('two operators', () => {
   });
 
   test("resolve references to each other's objects, and block the deletion of objects in use", async () => {
-    const of = (kind: string, value: string, spec: object) => labelled(manifest({ name: kind }, 'shop', spec), value);
+    const of = (kind: string, value: string, spec: object) => labelled(manifest(kind, 'shop', spec), value);
     const [edges, routes] = [
       { ...POLICIES, plural: 'httpsedges' },
       { ...POLICIES, plural: 'httpsedgeroutes' },

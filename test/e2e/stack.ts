@@ -5,9 +5,8 @@
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { expect, vi } from 'vitest';
-import type { KindRow } from '../../dev/fixtures/kinds.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
-import { API_VERSION, GROUP, VERSION } from '../../src/operator/contract/names.ts';
+import { GROUP } from '../../src/operator/contract/names.ts';
 import { allKinds, kinds } from '../../src/operator/kinds/kinds.ts';
 import { type Condition, findCondition } from '../../src/operator/kube/conditions.ts';
 import { KubeApi, type ResourceType } from '../../src/operator/kube/kube-api.ts';
@@ -29,6 +28,7 @@ import { metricSum } from '../metric-sum.ts';
 import { conditionProblems } from '../settled.ts';
 import { Applier } from './apply.ts';
 import { chartAccount } from './chart-account.ts';
+import { type Manifest, ours, SECRETS } from './manifest.ts';
 import { operatorSettings, unlessForbidden } from './operators.ts';
 import { startOwnApi } from './own-api.ts';
 import { type ApiPods, notInPods, podsFor, type RunningOperator } from './pods.ts';
@@ -40,48 +40,12 @@ export const API_KEY = 'tnl_ak_operator_of_the_tests_0123456789';
 /** The key with which the API seals private keys and other secrets. */
 export const ENCRYPTION_KEY = `tests:${Buffer.alloc(32, 1).toString('base64')}`;
 
-/** A kind of the operator. */
-export const ours = (plural: string): ResourceType => ({ group: GROUP, version: VERSION, plural });
-export const POLICIES = ours('ippolicies');
-export const CREDENTIALS = ours('tunnelcredentials');
-export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
-export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
 /** By their names in the Secret of the chart. */
 const KEYS = { 'bootstrap-api-key': API_KEY, 'encryption-key': ENCRYPTION_KEY };
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-/** A manifest as users write it. */
-export interface Manifest {
-  apiVersion: string;
-  kind: string;
-  metadata: {
-    name: string;
-    labels?: Record<string, string>;
-    annotations?: Record<string, string>;
-    finalizers?: string[];
-  };
-  spec?: object | undefined;
-}
-
-export function policy(name: string, spec: object = {}, annotations: Record<string, string> = {}): Manifest {
-  return { apiVersion: API_VERSION, kind: 'IPPolicy', metadata: { name, annotations }, spec };
-}
-
-export function credential(name: string, spec: object = {}, annotations: Record<string, string> = {}): Manifest {
-  return { apiVersion: API_VERSION, kind: 'TunnelCredential', metadata: { name, annotations }, spec };
-}
-
-export function manifest(
-  { name: kind }: Pick<KindRow, 'name'>,
-  name: string,
-  spec: object = {},
-  annotations: Record<string, string> = {},
-): Manifest {
-  return { apiVersion: API_VERSION, kind, metadata: { name, annotations }, spec };
-}
 
 export interface Seen {
   object: KubeObject;

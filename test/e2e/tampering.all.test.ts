@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { credentialsOf } from './credentials.ts';
-import { CREDENTIALS, eventually, startStack } from './stack.ts';
+import { CREDENTIALS } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
 import { patchStatus } from './status.ts';
 
 const stack = await startStack({ prefix: 'tampering' });

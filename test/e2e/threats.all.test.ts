@@ -10,7 +10,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { type KindRow, kindRows } from '../../dev/fixtures/kinds.ts';
 import { postTo } from '../../dev/fixtures/post.ts';
-import { API_KEY, eventually, manifest, ours, ROOT, startStack } from './stack.ts';
+import { manifest, ours } from './manifest.ts';
+import { API_KEY, eventually, ROOT, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'tenant', settings: { adoptNamespaces: ['platform'] } });
 const { client } = stack;
@@ -61,7 +62,7 @@ describe("another tenant's resource", () => {
     for (const claim of claims) {
       await stack.apply(
         ...changed.objects,
-        manifest(row, name, changed.spec, { [`tunnel-operator.dev/${claim}`]: id }),
+        manifest(row.name, name, changed.spec, { [`tunnel-operator.dev/${claim}`]: id }),
       );
       await stack.reason(row.type, name, 'Ready', 'AccessDenied');
       await stack.remove(row.type, name);
@@ -80,8 +81,8 @@ describe('text from a tenant', () => {
     await stack.apply(
       secret,
       // The control characters would be refused.
-      manifest({ name: 'IPPolicy' }, 'evil', { metadata: EVIL.replaceAll(/\p{Cc}/gu, '\n') }),
-      manifest({ name: 'HTTPResponseBackend' }, 'evil', {
+      manifest('IPPolicy', 'evil', { metadata: EVIL.replaceAll(/\p{Cc}/gu, '\n') }),
+      manifest('HTTPResponseBackend', 'evil', {
         statusCode: 200,
         headers: { 'x-evil': { secretKeyRef: { name: 'evil', key: 'text' } } },
       }),
@@ -117,18 +118,18 @@ describe('the API', async () => {
       backendRef: { kind: 'TunnelGroupBackend', name: 'calls' },
     };
     await stack.apply(
-      manifest({ name: 'EventDestination' }, 'calls', {
+      manifest('EventDestination', 'calls', {
         format: 'json',
         target: { webhook: { url: `${address}/hook` } },
       }),
-      manifest({ name: 'EventSubscription' }, 'calls', {
+      manifest('EventSubscription', 'calls', {
         destinationRefs: [{ name: 'calls' }],
         sources: [{ type: 'ip_policy_created.v0' }],
       }),
-      manifest({ name: 'TunnelGroupBackend' }, 'calls', { labels: { app: 'calls' } }),
-      manifest({ name: 'HTTPSEdge' }, 'calls', {}),
-      manifest({ name: 'HTTPSEdgeRoute' }, 'calls', route),
-      manifest({ name: 'HTTPSEdgeRouteModules' }, 'calls', {
+      manifest('TunnelGroupBackend', 'calls', { labels: { app: 'calls' } }),
+      manifest('HTTPSEdge', 'calls', {}),
+      manifest('HTTPSEdgeRoute', 'calls', route),
+      manifest('HTTPSEdgeRouteModules', 'calls', {
         routeRef: { name: 'calls' },
         oidc: {
           issuer: `${address}/issuer`,
@@ -139,7 +140,7 @@ describe('the API', async () => {
     );
     const givenAddresses = ['eventdestinations', 'eventsubscriptions', 'httpsedgeroutemodules'].map(ours);
     for (const type of givenAddresses) await stack.ready(type, 'calls');
-    await stack.apply(manifest({ name: 'IPPolicy' }, 'calls', { description: 'an event' }));
+    await stack.apply(manifest('IPPolicy', 'calls', { description: 'an event' }));
     const { status } = await stack.ready(ours('ippolicies'), 'calls');
     // There is an event to deliver, and every object is reconciled once more.
     expect(await stack.sql('select type from events where resource_id = $1', [status.id])).not.toEqual([]);

@@ -10,7 +10,8 @@ import { freePort } from '../../src/postgres/ports.ts';
 import { OperatorProcess } from '../crash/operator-process.ts';
 import { cluster, createNamespace, createTestDatabase, installCrds, kubectl } from '../harness.ts';
 import { type ReceivedSpan, type Receiver, startReceiver } from '../tracing/receiver.ts';
-import { API_KEY, credential, ENCRYPTION_KEY, policy } from './stack.ts';
+import { credential, policy } from './manifest.ts';
+import { API_KEY, ENCRYPTION_KEY } from './stack.ts';
 
 const COLLECTOR_KEY = 'a-key-of-the-collector';
 

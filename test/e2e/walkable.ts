@@ -13,8 +13,9 @@ import type { Modules, ModulesRow } from '../../dev/fixtures/story-rows.ts';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { type FamilyField, inputOf } from '../../src/operator/kinds/family-fields.ts';
 import { inSnakeCase } from '../../src/operator/kinds/spelling.ts';
+import { manifest } from './manifest.ts';
 import { type Formats, valuesOf } from './schema-values.ts';
-import { API_KEY, manifest, type Stack } from './stack.ts';
+import { API_KEY, type Stack } from './stack.ts';
 
 /**
  * The values of fields and of the other members of the spec, by name. `style` says where texts are kept, `byName`
@@ -100,7 +101,7 @@ async function namedTargets(stack: Stack, families: readonly string[], values: V
     if (!row || typeof id !== 'string') continue;
     const { spec, objects } = row.leastOf(values);
     const target = `${name}-${row.kind.singular}`;
-    const observed = manifest(row, target, { ...spec, managementPolicy: 'Observe' }, { [ANNOTATION.adopt]: id });
+    const observed = manifest(row.name, target, { ...spec, managementPolicy: 'Observe' }, { [ANNOTATION.adopt]: id });
     await stack.apply(...objects, observed);
     await stack.ready(row.type, target);
     named.set(id, { kind: row.name, name: target });

@@ -10,7 +10,8 @@ import { MANAGED_BY } from '../../src/operator/contract/names.ts';
 import { KubeError } from '../../src/operator/kube/kube-error.ts';
 import type { KubeObject } from '../../src/operator/kube/kube-object.ts';
 import { conditionProblems } from '../settled.ts';
-import { eventually, type Manifest, manifest, SECRETS, type Seen, type Stack } from './stack.ts';
+import { type Manifest, manifest, SECRETS } from './manifest.ts';
+import { eventually, type Seen, type Stack } from './stack.ts';
 import type { State, Walkable } from './walkable.ts';
 
 /** The number of steps by outcome: `refused` by the CRD; `rejected`, later, by the API. */
@@ -187,7 +188,7 @@ async function putObject({ kube, namespace }: Stack, object: DataObject): Promis
 
 /** As `kubectl replace` and `kubectl create` do, at a small part of their cost. */
 async function putOwn({ kube, namespace }: Stack, row: Walkable['row'], name: string, spec: object): Promise<void> {
-  const wanted: Manifest = manifest(row, name, spec);
+  const wanted: Manifest = manifest(row.name, name, spec);
   const current = await kube.find(row.type, name, namespace);
   try {
     if (current) await kube.replace(row.type, name, { ...current, spec }, namespace);

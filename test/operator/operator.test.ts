@@ -5,7 +5,8 @@ import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { WatchCache } from '../../src/operator/kube/watch-cache.ts';
 import { blockPolicies } from '../e2e/blockade.ts';
 import { ACCOUNT, chartAccount } from '../e2e/chart-account.ts';
-import { eventually, LEASES, manifest, ours, POLICIES, policy, startStack } from '../e2e/stack.ts';
+import { LEASES, manifest, ours, POLICIES, policy } from '../e2e/manifest.ts';
+import { eventually, startStack } from '../e2e/stack.ts';
 import { kubectl } from '../harness.ts';
 
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
@@ -125,9 +126,9 @@ test('before a route serves, the operator catches up on route modules and Refere
   const backendRef = { kind: 'HTTPResponseBackend', name: 'serving' };
   const route = { edgeRef: { name: 'serving' }, match: '/', matchType: 'path_prefix', backendRef };
   await stack.apply(
-    manifest({ name: 'HTTPSEdge' }, 'serving', {}),
-    manifest({ name: backendRef.kind }, 'serving', { body: { value: 'x' } }),
-    manifest({ name: 'HTTPSEdgeRoute' }, 'serving', route),
+    manifest('HTTPSEdge', 'serving', {}),
+    manifest(backendRef.kind, 'serving', { body: { value: 'x' } }),
+    manifest('HTTPSEdgeRoute', 'serving', route),
   );
   await stack.ready(ours('httpsedgeroutes'), 'serving');
   const caches = looked.mock.contexts.map((cache) => cache instanceof WatchCache && cache.resource);

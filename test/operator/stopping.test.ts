@@ -4,7 +4,8 @@ import { LeaderElection } from '../../src/operator/kube/leader-election.ts';
 import type { OperatorConfig } from '../../src/operator/settings.ts';
 import { newId } from '../../src/resources/definition/id.ts';
 import { user } from '../../src/resources/user.ts';
-import { API_KEY, LEASES, policy, startStack } from '../e2e/stack.ts';
+import { LEASES, policy } from '../e2e/manifest.ts';
+import { API_KEY, startStack } from '../e2e/stack.ts';
 import { type Answer, answering, apiError, json } from './kube/answering.ts';
 
 const stack = await startStack({ prefix: 'stopping', operators: 0 });

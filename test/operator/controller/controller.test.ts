@@ -13,7 +13,8 @@ import { SecretAccess } from '../../../src/operator/managed/secrets/secret-acces
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
 import type { Tracing } from '../../../src/tracing/tracing.ts';
-import { eventually, manifest, ours, POLICIES, policy, startStack } from '../../e2e/stack.ts';
+import { manifest, ours, POLICIES, policy } from '../../e2e/manifest.ts';
+import { eventually, startStack } from '../../e2e/stack.ts';
 import { kubeconfig } from '../../harness.ts';
 import { startReceiver } from '../../tracing/receiver.ts';
 import { tracingTo } from '../../tracing/tracing.ts';
@@ -181,9 +182,9 @@ test('an object that refers to a kind not listed yet says so, and becomes Ready 
   });
   const backendRef = { kind: 'HTTPResponseBackend', name: 'late' };
   await stack.apply(
-    manifest({ name: 'HTTPSEdge' }, 'late', {}),
-    manifest({ name: 'HTTPResponseBackend' }, 'late', { body: { value: 'x' } }),
-    manifest({ name: 'HTTPSEdgeRoute' }, 'late', {
+    manifest('HTTPSEdge', 'late', {}),
+    manifest('HTTPResponseBackend', 'late', { body: { value: 'x' } }),
+    manifest('HTTPSEdgeRoute', 'late', {
       edgeRef: { name: 'late' },
       match: '/',
       matchType: 'path_prefix',

@@ -1,8 +1,8 @@
-/** Creates, edits and rotates credentials of a stack, and finds what was created for each. Only for test files. */
+/** Creates and edits credentials of a stack, and finds what was created for each. Only for test files. */
 import { expect } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { CREDENTIALS, credential } from './manifest.ts';
-import { eventually, type Stack } from './stack.ts';
+import type { Stack } from './stack.ts';
 
 /** In base64, as in the data of a Secret. */
 export const encoded = (text: string) => Buffer.from(text).toString('base64');
@@ -34,15 +34,5 @@ export function credentialsOf(stack: Stack) {
     return rows.map(({ id }) => id);
   }
 
-  /** Requests a rotation and waits until a credential other than `id` is in place. */
-  async function rotated(name: string, id: string) {
-    await annotate(name, { 'rotate-requested-at': `${Date.now()}` });
-    return eventually(async () => {
-      const { status } = await stack.ready(CREDENTIALS, name);
-      expect(status.id).not.toBe(id);
-      return { id: String(status.id), token: await tokenOf(name) };
-    });
-  }
-
-  return { tokenOf, patchSecret, annotate, made, idsOf, rotated };
+  return { tokenOf, patchSecret, annotate, made, idsOf };
 }

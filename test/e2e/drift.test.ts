@@ -16,7 +16,7 @@ const resyncs = () => stack.metric('tunnel_operator_resyncs_total', { kind: 'IPP
 
 async function made(name: string, spec: object = { description: 'mine', rules }) {
   await stack.apply(policy(name, spec));
-  return String((await stack.ready(POLICIES, name)).status.id);
+  return stack.idOf(POLICIES, name);
 }
 
 describe('an IP policy', () => {
@@ -57,11 +57,7 @@ describe('an IP policy', () => {
   test('is recreated with its rules when deleted', async () => {
     const id = await made('gone');
     await client.ipPolicies.delete(id);
-    const again = await eventually(async () => {
-      const { status } = await stack.ready(POLICIES, 'gone');
-      expect(status.id).not.toBe(id);
-      return String(status.id);
-    });
+    const again = await stack.newIdOf(POLICIES, 'gone', id);
     expect(await client.rulesOf(again)).toHaveLength(2);
     const message = `${id} no longer exists; creating a new one`;
     await eventually(async () =>

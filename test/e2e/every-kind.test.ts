@@ -34,7 +34,7 @@ const apply = (
 /** Creates an object and waits until it is ready; returns its id. */
 async function made(row: KindRow, name: string, declaration: Declaration) {
   await apply(row, name, declaration);
-  return String((await stack.ready(row.type, name)).status.id);
+  return stack.idOf(row.type, name);
 }
 
 const remote = (row: KindRow, id: string) => row.kind.calls(client).get(id);
@@ -141,11 +141,7 @@ describe('every kind', () => {
       const id = await made(row, name, one);
       const spec = { ...one.spec, ...Object.fromEntries(replaced.map((member) => [member, other.spec[member]])) };
       await apply(row, name, { spec, objects: other.objects });
-      const again = await eventually(async () => {
-        const { status } = await stack.ready(type, name);
-        expect(status.id).not.toBe(id);
-        return String(status.id);
-      });
+      const again = await stack.newIdOf(type, name, id);
       await eventually(async () => expect(await stack.remoteIds()).not.toContain(id));
       expect(await stack.remoteIds()).toContain(again);
       await stack.remove(type, name);
@@ -204,11 +200,7 @@ describe('a change made directly in the API', () => {
       );
 
       await remove(id);
-      const again = await eventually(async () => {
-        const { status } = await stack.ready(type, name);
-        expect(status.id).not.toBe(id);
-        return String(status.id);
-      });
+      const again = await stack.newIdOf(type, name, id);
       expect(await get(again)).toMatchObject(another.remote);
       await stack.remove(type, name);
     },

@@ -4,7 +4,7 @@ import { type Manifest, manifest, ours } from './manifest.ts';
 import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'guarding', settings: { resyncMs: 300 } });
-const { client } = stack;
+const { client, idOf } = stack;
 
 const EDGES = ours('tlsedges');
 const HTTPS_EDGES = ours('httpsedges');
@@ -12,8 +12,6 @@ const ROUTES = ours('httpsedgeroutes');
 const EDGE_MODULES = ours('tlsedgemodules');
 const ROUTE_MODULES = ours('httpsedgeroutemodules');
 const HRB = ours('httpresponsebackends');
-
-const idOf = async (of: ReturnType<typeof ours>, name: string) => String((await stack.ready(of, name)).status.id);
 
 const OIDC = { issuer: 'https://accounts.example.com', clientId: { value: 'portal' }, clientSecret: { value: 's1' } };
 const open = async (id: string) => {

@@ -56,7 +56,7 @@ describe.each([
     stack.apply(manifest(kind.kind, name, { ...spec, ...more }, annotations));
   const made = async (name: string, more: object = {}) => {
     await make(name, more);
-    const id = String((await stack.ready(type, name)).status.id);
+    const id = await stack.idOf(type, name);
     return { id, value: (await stack.secret(name + suffix))?.[key] ?? '' };
   };
 

@@ -5,12 +5,10 @@ import { manifest, ours } from './manifest.ts';
 import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'modules', settings: { resyncMs: 300 } });
-const { client } = stack;
+const { client, idOf } = stack;
 
 const EDGES = ours('tlsedges');
 const EDGE_MODULES = ours('tlsedgemodules');
-
-const idOf = async (of: ReturnType<typeof ours>, name: string) => String((await stack.ready(of, name)).status.id);
 
 /** The modules that a TLS edge has, and what they refer to. */
 async function modulesOf(edgeId: string): Promise<Record<string, string[]>> {

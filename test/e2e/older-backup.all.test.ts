@@ -38,7 +38,7 @@ async function made(name: string, overlap: string) {
 
 async function rotate(name: string, id: string): Promise<void> {
   await stack.annotate(CREDENTIALS, name, { [ROTATE]: `${Date.now()}` });
-  await eventually(async () => expect((await stack.ready(CREDENTIALS, name)).status.id).not.toBe(id));
+  await stack.newIdOf(CREDENTIALS, name, id);
 }
 
 const idsOf = async (name: string) => {

@@ -1,12 +1,11 @@
 /** Interference: edits during a reconcile, lost finalizers, and an API that refuses requests or is down. */
 import { describe, expect, test } from 'vitest';
-import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { blockPolicies } from './blockade.ts';
 import { CREDENTIALS, credential, type Manifest, POLICIES, policy } from './manifest.ts';
 import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'others' });
-const { client, namespace, kube } = stack;
+const { client, namespace, kube, idOf } = stack;
 
 const block = () => blockPolicies(stack.api.databaseUrl, 'exclusive');
 
@@ -14,7 +13,6 @@ const replace = async (manifest: Manifest) => {
   const { code, stderr } = await stack.replace(manifest);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 };
-const idOf = async (type: ResourceType, name: string) => String((await stack.ready(type, name)).status.id);
 
 describe('an object that changes during a reconcile', () => {
   test('ends up as last declared', async () => {
@@ -41,20 +39,15 @@ describe('an object that changes during a reconcile', () => {
   });
 });
 
-describe.each([
-  ['IPPolicy', POLICIES, policy],
-  ['TunnelCredential', CREDENTIALS, credential],
-] as const)('%s', (kind, type, make) => {
-  const named = (what: string) => `${kind.toLowerCase()}-${what}`;
-
+describe('a credential', () => {
   test('keeps its resource through kubectl replace, which removes annotations and finalizers', async () => {
-    const name = named('replaced');
-    await stack.apply(make(name, { description: 'before' }));
-    const id = await idOf(type, name);
+    const name = 'replaced';
+    await stack.apply(credential(name, { description: 'before' }));
+    const id = await idOf(CREDENTIALS, name);
     const before = { ids: await stack.remoteIds(), secret: await stack.secret(name) };
-    await replace(make(name, { description: 'after' }));
+    await replace(credential(name, { description: 'after' }));
     const { object } = await eventually(async () => {
-      const seen = await stack.ready(type, name);
+      const seen = await stack.ready(CREDENTIALS, name);
       expect(seen.status).toMatchObject({ id, observedGeneration: 2 });
       return seen;
     });
@@ -63,9 +56,8 @@ describe.each([
       annotations: { 'tunnel-operator.dev/external-id': id },
     });
     expect({ ids: await stack.remoteIds(), secret: await stack.secret(name) }).toEqual(before);
-    const family = type === POLICIES ? client.ipPolicies : client.credentials;
-    expect(await family.get(id)).toMatchObject({ description: 'after' });
-    await stack.remove(type, name);
+    expect(await client.credentials.get(id)).toMatchObject({ description: 'after' });
+    await stack.remove(CREDENTIALS, name);
     expect(await stack.remoteIds()).not.toContain(id);
   });
 
@@ -73,16 +65,16 @@ describe.each([
     ['by hand', false],
     ['while no operator runs', true],
   ])('gets its finalizer back when it was removed %s', async (how, isDown) => {
-    const name = named(`unbound-${how.replaceAll(' ', '-')}`);
-    await stack.apply(make(name));
-    const id = await idOf(type, name);
-    const unbind = () => kube.patch(type, name, { metadata: { finalizers: null } }, namespace);
+    const name = `unbound-${how.replaceAll(' ', '-')}`;
+    await stack.apply(credential(name));
+    const id = await idOf(CREDENTIALS, name);
+    const unbind = () => kube.patch(CREDENTIALS, name, { metadata: { finalizers: null } }, namespace);
     await (isDown ? stack.restart(unbind) : unbind());
     await eventually(async () => {
-      const { finalizers } = (await stack.see(type, name)).object.metadata;
+      const { finalizers } = (await stack.see(CREDENTIALS, name)).object.metadata;
       expect(finalizers).toEqual(['tunnel-operator.dev/remote-resource']);
     });
-    await stack.remove(type, name);
+    await stack.remove(CREDENTIALS, name);
     expect(await stack.remoteIds()).not.toContain(id);
   });
 });

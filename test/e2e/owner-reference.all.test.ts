@@ -20,7 +20,7 @@ test.each([
   expect(ready?.message).toContain(`spec.ownerRef: BotUser ${namespace}/${name} does not exist`);
   await stack.apply(manifest('BotUser', name, { name }));
   const first = await stack.ready(of, name);
-  const bot = String((await stack.ready(BOTS, name)).status.id);
+  const bot = await stack.idOf(BOTS, name);
   expect(first.status.ownerId).toBe(bot);
   const secretName = String(first.status.secretName);
   const token = (await stack.secret(secretName))?.[key];

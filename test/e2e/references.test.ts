@@ -2,9 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { tlsSecret } from '../../dev/fixtures/source-texts.ts';
 import { makeCertificate } from '../../dev/fixtures/x509.ts';
-import { GROUP, VERSION } from '../../src/operator/contract/names.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
-import { type Manifest, ours, POLICIES } from './manifest.ts';
+import { manifest, ours, POLICIES } from './manifest.ts';
 import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'refs' });
@@ -17,12 +16,6 @@ const ROUTES = ours('httpsedgeroutes');
 const CERTIFICATES = ours('tlscertificates');
 const DOMAINS = ours('reserveddomains');
 
-const object = (kind: string, name: string, spec: object): Manifest => ({
-  apiVersion: `${GROUP}/${VERSION}`,
-  kind,
-  metadata: { name },
-  spec,
-});
 const configMap = (name: string, data: Record<string, string>) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -41,13 +34,15 @@ const resolved = (of: ReturnType<typeof ours>, name: string, reason: string) =>
 
 describe('a reference', () => {
   test('waits for a target that is created later, and follows one that is recreated under the same name', async () => {
-    await stack.apply(object('EndpointConfiguration', 'later', { type: 'http', ipPolicyRefs: [{ name: 'missing' }] }));
+    await stack.apply(
+      manifest('EndpointConfiguration', 'later', { type: 'http', ipPolicyRefs: [{ name: 'missing' }] }),
+    );
     const message = await resolved(CONFIGURATIONS, 'later', 'ReferenceNotFound');
     expect(message).toBe(
       `spec.ipPolicyRefs[0]: IPPolicy ${stack.namespace}/missing does not exist: create it, or correct the reference`,
     );
 
-    await stack.apply(object('IPPolicy', 'missing', { rules: [] }));
+    await stack.apply(manifest('IPPolicy', 'missing', { rules: [] }));
     const first = await stack.ready(CONFIGURATIONS, 'later');
     expect(await resolved(CONFIGURATIONS, 'later', 'Resolved')).toContain('is there');
     const policy = await stack.see(POLICIES, 'missing');
@@ -56,7 +51,7 @@ describe('a reference', () => {
 
     await stack.remove(POLICIES, 'missing');
     await resolved(CONFIGURATIONS, 'later', 'ReferenceNotFound');
-    await stack.apply(object('IPPolicy', 'missing', { rules: [] }));
+    await stack.apply(manifest('IPPolicy', 'missing', { rules: [] }));
     await stack.ready(CONFIGURATIONS, 'later');
     const { status } = await stack.see(POLICIES, 'missing');
     expect(status.id).not.toBe(policy.status.id);
@@ -68,8 +63,8 @@ describe('a reference', () => {
 
   test('blocks the deletion of its target, which reports that, until the referring object is deleted', async () => {
     await stack.apply(
-      object('HTTPSEdgeRoute', 'shop', { edgeRef: { name: 'shop' }, match: '/', matchType: 'path_prefix' }),
-      object('HTTPSEdge', 'shop', {}),
+      manifest('HTTPSEdgeRoute', 'shop', { edgeRef: { name: 'shop' }, match: '/', matchType: 'path_prefix' }),
+      manifest('HTTPSEdge', 'shop', {}),
     );
     const { status } = await stack.ready(ROUTES, 'shop');
     const edge = await stack.ready(EDGES, 'shop');
@@ -86,8 +81,8 @@ describe('a reference', () => {
   test('waits for a target that is not ready itself', async () => {
     const name = 'unready';
     await stack.apply(
-      object('ReservedDomain', name, { domain: 'unready.example.com', certificateRef: { name } }),
-      object('TLSCertificate', name, { secretRef: { name } }),
+      manifest('ReservedDomain', name, { domain: 'unready.example.com', certificateRef: { name } }),
+      manifest('TLSCertificate', name, { secretRef: { name } }),
     );
     const message = await resolved(DOMAINS, name, 'ReferenceNotReady');
     expect(message).toBe(
@@ -108,7 +103,7 @@ describe('a source', () => {
   test('is waited for, followed when it changes, and reported as missing when it is deleted', async () => {
     const name = 'page';
     await stack.apply(
-      object('HTTPResponseBackend', name, {
+      manifest('HTTPResponseBackend', name, {
         body: { configMapKeyRef: { name, key: 'html' } },
         headers: { 'Content-Type': { value: 'text/html' } },
       }),
@@ -135,7 +130,7 @@ describe('a source', () => {
     const hidden = 'hidden\nvalue';
     await stack.tryApply({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { auth: hidden } });
     const headers = { 'X-Auth': { secretKeyRef: { name, key: 'auth' } } };
-    await stack.apply(object('HTTPResponseBackend', name, { headers }));
+    await stack.apply(manifest('HTTPResponseBackend', name, { headers }));
     const { ready } = await stack.reason(BACKENDS, name, 'Ready', 'Rejected');
     expect(ready?.message).toBe(
       'spec.headers["X-Auth"]: the value of "auth" in Secret header must be printable ASCII without line breaks or surrounding white space',

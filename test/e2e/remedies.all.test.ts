@@ -94,7 +94,7 @@ const problems: Problem[] = [
     type: POLICIES,
     async arrange(name) {
       await stack.apply(policy(name));
-      const id = String((await stack.ready(POLICIES, name)).status.id);
+      const id = await stack.idOf(POLICIES, name);
       await client.ipPolicies.delete(id);
       await stack.apply(policy(name, { managementPolicy: 'Observe' }));
       return id;
@@ -230,7 +230,7 @@ describe.each(problems.map((problem, n) => ({ ...problem, n })))('$what', (probl
 
 test('an object with a resource reports that the annotation adopt has no effect, and a remedy that works', async () => {
   await stack.apply(policy('late'));
-  const own = String((await stack.ready(POLICIES, 'late')).status.id);
+  const own = await stack.idOf(POLICIES, 'late');
   const { id } = await client.ipPolicies.create({});
   await stack.annotate(POLICIES, 'late', { [ADOPT]: id });
   const note = `the annotation ${ADOPT} has no effect, since this object has ${own}: remove it, and create another object with it to adopt ${id}`;

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ANNOTATION, API_VERSION, GROUP } from '../../src/operator/contract/names.ts';
+import { ANNOTATION, GROUP } from '../../src/operator/contract/names.ts';
 import { allKinds } from '../../src/operator/kinds/kinds.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { atEnd } from '../end-of-file.ts';
 import { skipFor } from '../skip.ts';
-import { CREDENTIALS, credential as credentialOf, type Manifest, ours, POLICIES } from './manifest.ts';
+import { CREDENTIALS, credential as credentialOf, type Manifest, manifest, ours, POLICIES } from './manifest.ts';
 import { eventually, ROOT, startStack } from './stack.ts';
 
 const IN_PODS = process.env.TEST_PODS ? 'not in Pods: the requests of an operator there cannot be seen' : undefined;
@@ -88,7 +88,7 @@ const kindOf = (kind: string, plural: string) => {
   return {
     type,
     async apply(spec: object, ...others: Manifest[]) {
-      await stack.apply(...others, { apiVersion: API_VERSION, kind, metadata: { name: 'a' }, spec });
+      await stack.apply(...others, manifest(kind, 'a', spec));
       await stack.ready(type, 'a');
     },
     remove: () => stack.remove(type, 'a'),
@@ -128,13 +128,8 @@ const STORIES: Readonly<Record<string, Story>> = {
     deleted: backend.remove,
     async 'adopted and deleted'() {
       const { id } = await stack.client.httpResponseBackends.create({ body: 'x' });
-      const metadata = { name: 'a', annotations: { [ANNOTATION.adopt]: id } };
-      await stack.apply({
-        apiVersion: API_VERSION,
-        kind: 'HTTPResponseBackend',
-        metadata,
-        spec: { body: { value: 'x' } },
-      });
+      const spec = { body: { value: 'x' } };
+      await stack.apply(manifest('HTTPResponseBackend', 'a', spec, { [ANNOTATION.adopt]: id }));
       await stack.ready(backend.type, 'a');
       await backend.remove();
     },
@@ -194,7 +189,7 @@ async function untilCompared(times: number): Promise<void> {
 describe('one object costs as many requests as the page says', skipFor(IN_PODS), async () => {
   if (IN_PODS === undefined) {
     await stack.operate();
-    await edge.apply({}, { apiVersion: API_VERSION, kind: 'HTTPSEdge', metadata: { name: 'b' } });
+    await edge.apply({}, manifest('HTTPSEdge', 'b'));
   }
   const rows = promised();
 

@@ -104,7 +104,7 @@ describe('an object that is handed over', () => {
     await stack.apply(labelled(credential('moved', { rotation: { overlap: '3s' } }), 'odd'));
     const { status } = await stack.ready(CREDENTIALS, 'moved');
     await stack.annotate(CREDENTIALS, 'moved', { 'tunnel-operator.dev/rotate-requested-at': 'now' });
-    await eventually(async () => expect((await stack.ready(CREDENTIALS, 'moved')).status.id).not.toBe(status.id));
+    await stack.newIdOf(CREDENTIALS, 'moved', status.id);
     await move('tcred', 'moved', 'even');
     // The first operator scheduled the revocation of the old token; the second one carries it out.
     await eventually(async () => expect(await stack.remoteIds()).not.toContain(status.id));

@@ -87,6 +87,10 @@ export interface Stack {
   see(type: ResourceType, name: string): Promise<Seen>;
   /** Waits until the object is ready in its present generation. */
   ready(type: ResourceType, name: string): Promise<Seen>;
+  /** The id of its resource, once it is ready. */
+  idOf(type: ResourceType, name: string): Promise<string>;
+  /** The same, once it has another resource than this. */
+  newIdOf(type: ResourceType, name: string, before: unknown): Promise<string>;
   /** Waits until the condition of the object has the reason. */
   reason(type: ResourceType, name: string, condition: 'Ready' | 'Synced', reason: string): Promise<Seen>;
   /** Requests a reconcile and waits until it is done. */
@@ -202,6 +206,13 @@ export async function startStack(
         expect(seen.ready, seen.ready?.message).toMatchObject({ status: 'True', observedGeneration });
         expect(conditionProblems(seen.object)).toEqual([]);
         return seen;
+      }),
+    idOf: async (type, name) => String((await stack.ready(type, name)).status.id),
+    newIdOf: (type, name, before) =>
+      eventually(async () => {
+        const id = await stack.idOf(type, name);
+        expect(id).not.toBe(before);
+        return id;
       }),
     reason: (type, name, wanted, reason) =>
       eventually(async () => {

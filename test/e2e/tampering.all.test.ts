@@ -1,4 +1,4 @@
-/** Manual edits of annotations that belong to the operator. */
+/** Manual edits of annotations that belong to the operator; test/crash/wipes.test.ts makes random ones of one object. */
 import { describe, expect, test } from 'vitest';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { credentialsOf } from './credentials.ts';
@@ -7,7 +7,7 @@ import { eventually, startStack } from './stack.ts';
 import { patchStatus } from './status.ts';
 
 const stack = await startStack({ prefix: 'tampering' });
-const { tokenOf, annotate, made, idsOf, rotated } = credentialsOf(stack);
+const { tokenOf, annotate, made, idsOf } = credentialsOf(stack);
 
 describe("an external-id that is changed to a sibling's", () => {
   test.each([
@@ -65,35 +65,6 @@ describe("a sibling's id that is added to the annotation retiring", () => {
     await eventually(async () => expect(await stack.find(CREDENTIALS, name)).toBeUndefined());
     expect(await stack.accepts(sibling.token)).toBe(true);
     expect(await stack.accepts(own.token)).toBe(false);
-  });
-});
-
-describe('an object keeps exactly one credential when somebody', () => {
-  test.each([
-    ['increases the generation', { 'create-generation': '99' }],
-    ['removes the generation', { 'create-generation': null }],
-    ['sets a generation beyond any in use', { 'create-generation': '999999999' }],
-    ['removes the key', { 'create-key': null }],
-    ['removes the id', { 'external-id': null }],
-    ['removes all but the id', { 'create-generation': null, 'create-key': null, retiring: null }],
-    ['removes all but the generation', { 'external-id': null, 'create-key': null, retiring: null }],
-  ])('%s', async (what, annotations) => {
-    const name = what.replaceAll(' ', '-');
-    const first = await made(name, { rotation: { overlap: '0s' } });
-    const second = await rotated(name, first.id);
-    await annotate(name, annotations);
-    await stack.reconciled(CREDENTIALS, name);
-    await stack.run('delete', 'secret', name);
-    const third = await eventually(async () => {
-      const { status } = await stack.ready(CREDENTIALS, name);
-      const token = await tokenOf(name);
-      expect(await stack.accepts(token)).toBe(true);
-      expect(await idsOf(name)).toEqual([status.id]);
-      return { token };
-    });
-    expect(third.token).not.toBe(second.token);
-    await stack.remove(CREDENTIALS, name);
-    expect(await idsOf(name)).toEqual([]);
   });
 });
 

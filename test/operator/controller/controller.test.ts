@@ -142,9 +142,7 @@ test('after a restart, a controller reconciles only objects changed meanwhile in
   const { controller, reconciled, compared } = await control('IPPolicy');
   controller.start();
   await compared();
-  await eventually(async () => {
-    expect((await stack.ready(POLICIES, 'gone')).status.id).not.toBe(status.id);
-  });
+  await stack.newIdOf(POLICIES, 'gone', status.id);
   await stack.ready(POLICIES, 'edited');
   const last = await fence('after-restart');
   await eventually(async () =>
@@ -198,5 +196,5 @@ test('an object that refers to a kind not listed yet says so, and becomes Ready 
   await edges.fill();
   edges.controller.startLate();
   const { status } = await stack.ready(ROUTES, 'late');
-  expect(String(status.id)).toContain(String((await stack.ready(EDGES, 'late')).status.id));
+  expect(String(status.id)).toContain(await stack.idOf(EDGES, 'late'));
 });

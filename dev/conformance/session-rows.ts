@@ -2,7 +2,7 @@
 import type { ModuleFamily } from './module-conventions.ts';
 import { invalid, NOBODY, ok, post, put, type Row, refused } from './row.ts';
 
-/** A route of an HTTPS edge, and what is not one. */
+/** A route of an HTTPS edge, and the path of one that does not exist. */
 export const onRoute = {
   owner: '/edges/https/{edge.id}/routes/{route.id}',
   given: {

@@ -200,7 +200,7 @@ describe(`two clusters on one API (seed ${SEED})`, async () => {
       for (const { id, managerId } of wasManaging) {
         const isStill = after.objects.some((each) => each.managerId === managerId);
         const manager = after.remotes.find((remote) => remote.id === id)?.manager;
-        // Nobody else got it, unless told to take over.
+        // No other object has it, unless told to take over.
         if (isStill && taken.what !== 'take over') expect(manager, what).toBe(managerId);
         if (isStill && taken.what === 'take over' && taken.isStale) expect(manager, what).toBe(managerId);
       }

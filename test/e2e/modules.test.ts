@@ -1,6 +1,6 @@
 /** Modules of edges: settings without an id of their own, which an object sets, changes, deletes and reverts. */
 import { describe, expect, test } from 'vitest';
-import { ifThere } from './if-there.ts';
+import { ifExists } from '../../src/operator/kinds/external-of-family.ts';
 import { manifest, ours } from './manifest.ts';
 import { eventually, startStack } from './stack.ts';
 
@@ -13,7 +13,7 @@ const EDGE_MODULES = ours('tlsedgemodules');
 /** The modules that a TLS edge has, and what they refer to. */
 async function modulesOf(edgeId: string): Promise<Record<string, string[]>> {
   const { ipRestriction, backend } = client.tlsEdgeModules(edgeId);
-  const [restriction, answering] = [await ifThere(ipRestriction.get()), await ifThere(backend.get())];
+  const [restriction, answering] = [await ifExists(ipRestriction.get()), await ifExists(backend.get())];
   return {
     ...(restriction && { ipRestriction: restriction.ip_policies.map(({ id }) => id) }),
     ...(answering && { backend: [answering.backend.id] }),

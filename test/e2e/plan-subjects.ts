@@ -105,7 +105,7 @@ const reference = z.object({ id: z.string().optional(), name: z.string().optiona
 function differing(fields: readonly FamilyField[], before: object, after: object = {}): string[] {
   const [old, now] = [before, after].map((each) => new Map<string, unknown>(Object.entries(each)));
   const changed = fields.filter(
-    // Of a new token: nobody knows it before.
+    // A plan cannot know the prefix of a new token.
     ({ shownAs }) =>
       shownAs !== 'token_prefix' && JSON.stringify(old?.get(shownAs)) !== JSON.stringify(now?.get(shownAs)),
   );

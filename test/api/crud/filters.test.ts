@@ -79,7 +79,7 @@ describe('a list by the beginning of metadata', () => {
   });
 });
 
-describe('a list of what has an owner', () => {
+describe('a list of owned resources', () => {
   test('shows a caller who is no admin nothing of others, whatever the filter', async () => {
     const [one, other] = [await api.newBot(), await api.newBot()];
     for (const caller of [one, other]) await caller.post('/credentials', { metadata: 'mine' });

@@ -30,7 +30,7 @@ test('of managers that claim a resource at once, one gets it', async () => {
   expect(new Set(managed)).toEqual(new Set([winner]));
 });
 
-test('the records of what a resource contains go with it', async () => {
+test('deleting a resource deletes the records of its parts', async () => {
   const edge = (await admin.post('/edges/https', {}, inTheNameOf('edge'))).as(httpsEdge.view);
   const route = (
     await admin.post(`/edges/https/${edge.id}/routes`, { match: '/', match_type: 'path_prefix' }, inTheNameOf('route'))

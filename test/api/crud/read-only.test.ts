@@ -24,21 +24,11 @@ async function domain(more: object = {}) {
   return { view, address: `/reserved_domains/${view.id}` };
 }
 
-describe('a Ref', () => {
-  test('may be sent with an id that changes what it shows', async () => {
-    const { view, address } = await domain({ certificate_id: await certificate() });
-    const other = await certificate();
-    const changed = (await admin.patch(address, { ...view, certificate_id: other })).as(reservedDomain.view);
-    expect(changed.certificate?.id).toBe(other);
-  });
-
-  test('does not set what it shows', async () => {
-    const { view, address } = await domain();
-    const id = await certificate();
-    const { error } = await admin.patch(address, { certificate: { id, uri: 'x' } });
-    expect(error.details['/certificate']).toBe('shows certificate_id; set that');
-    expect((await admin.get(address)).as(reservedDomain.view)).toEqual(view);
-  });
+test('a Ref may be sent with an id that changes what it shows', async () => {
+  const { view, address } = await domain({ certificate_id: await certificate() });
+  const other = await certificate();
+  const changed = (await admin.patch(address, { ...view, certificate_id: other })).as(reservedDomain.view);
+  expect(changed.certificate?.id).toBe(other);
 });
 
 describe('a value that is sent back', () => {
@@ -109,19 +99,6 @@ describe('the secret that the response to a create has shown', () => {
   });
 });
 
-test('an element of a list may be sent back with its own address, but not with another', async () => {
-  const sources = ['ip_policy_created.v0', 'ip_policy_deleted.v0'].map((type) => ({ type }));
-  const made = await admin.post('/event_subscriptions', { sources });
-  const view = made.as(z.looseObject({ id: z.string(), sources: z.array(z.looseObject({ uri: z.string() })) }));
-  const address = `/event_subscriptions/${view.id}`;
-  expect((await admin.patch(address, view)).as(withId)).toEqual(view);
-  const [first, second] = view.sources;
-  const wrong = { sources: [first, { ...second, uri: `${second?.uri}x` }] };
-  expect((await admin.patch(address, wrong)).error.details).toMatchObject({
-    '/sources/1/uri': 'is set by the service',
-  });
-});
-
 test('the parent of a resource may be sent back, but no other parent', async () => {
   const [own, other] = [await admin.post('/ip_policies', {}), await admin.post('/ip_policies', {})].map((made) =>
     made.as(withId),
@@ -144,13 +121,6 @@ describe('a rule set', () => {
     const view = (await admin.put(address, { rules })).as(set);
     return { id, address, view, rules: view.ip_policy_rules, read: async () => (await admin.get(address)).as(set) };
   }
-
-  test('may be put as it was read, under the name of either', async () => {
-    const { address, view, rules, read } = await policy();
-    expect((await admin.put(address, { rules })).status).toBe(200);
-    expect((await admin.put(address, view)).status).toBe(200);
-    expect(await read()).toEqual(view);
-  });
 
   test('accepts a changed rule among those that are sent back', async () => {
     const { address, rules, read } = await policy();

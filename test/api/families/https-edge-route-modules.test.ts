@@ -19,7 +19,7 @@ async function newRoute({ admin }: Pick<TestApi, 'admin'>) {
   return { id, path: `/edges/https/${edge}/routes/${id}` };
 }
 
-/** Where the first problem is, and what it is. */
+/** The place and the message of the first problem. */
 const problem = (schema: z.ZodType, body: unknown) => {
   const [issue] = schema.safeParse(body).error?.issues ?? [];
   return `${issue?.path.join('/')}: ${issue?.message}`;

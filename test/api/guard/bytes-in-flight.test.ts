@@ -79,7 +79,7 @@ test('more keys do not let an owner hold more', async () => {
   expect((await (await api.newBot()).get('/ip_policies')).status).toBe(200);
 });
 
-test('beyond the limit for all, requests are refused until there is room, except of whoever holds nothing', async () => {
+test('beyond the limit for all, only a caller that holds nothing is served until there is room', async () => {
   // One upload per owner: the only request of an owner is never beyond its share.
   const [idle, ...bots] = [await api.newBot(), ...(await Promise.all(Array.from({ length: 20 }, () => api.newBot())))];
   await stalled(api.admin);

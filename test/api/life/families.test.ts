@@ -14,7 +14,7 @@ import { FAMILIES } from '../../../src/resources/families.ts';
 import { timeOf } from '../../../src/resources/formats/text.ts';
 import { someOf } from '../../tier.ts';
 import { BASE, startTestApi } from '../harness.ts';
-import { anotherThan, deleteTwice, type Json, json, observer, SPELLINGS } from './observer.ts';
+import { anotherThan, type Json, json, observer, SPELLINGS } from './observer.ts';
 
 const api = await startTestApi();
 const { admin } = api;
@@ -222,12 +222,6 @@ describe.each(someOf(FAMILIES).map((family) => [family.name, family] as const))(
         expect(isChosen ? typeof sent : sent, name).toEqual(isChosen ? 'string' : left);
       }
     }
-  });
-
-  test('is deleted once, and is then not found', async () => {
-    const { address } = await sample(family, 'full');
-    await deleteTwice(admin, address);
-    expect((await admin.get(address)).status).toBe(404);
   });
 });
 

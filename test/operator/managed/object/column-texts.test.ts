@@ -10,7 +10,7 @@ test.each([
   ['the first of many', ['a', 'b', 'c', 'd', 'e'], 'a, b, c, +2'],
   ['a long text, clipped', ['x'.repeat(100)], `${'x'.repeat(63)}…`],
   ['nothing of an empty list', [], undefined],
-  ['nothing of what is not there', undefined, undefined],
+  ['nothing for a missing value', undefined, undefined],
   ['nothing of anything else', 7, undefined],
 ])('a column shows %s', (_, value, expected) => {
   expect(listText(value)).toBe(expected);

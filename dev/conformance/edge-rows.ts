@@ -80,13 +80,16 @@ export function edgeRows({ one, name, path, otherPath }: Edges): Row[] {
     },
     ...[path, otherPath].map(
       (other): Row => ({
-        rule: `${capital(one)} and an edge at ${other} cannot share a hostport; the error names the first, and deleting that frees it`,
+        rule: `${capital(one)} and an edge at ${other} cannot share a hostport; the error names the first, which frees it by an update or its deletion`,
         given: { ...given, made: listen(`${DOMAIN}:443`) },
         ask: post(other, { hostports: [`${DOMAIN}:8443`, `${DOMAIN}:443`] }),
         answer: refused('CONFLICT', { '/hostports/1': 'is already used by {made.id}' }),
         later: [
-          [del(address), noContent],
+          [patch(address, { hostports: [`${DOMAIN}:8443`] }), ok({ hostports: [`${DOMAIN}:8443`] })],
           [post(other, { hostports: [`${DOMAIN}:443`] }), created({ hostports: [`${DOMAIN}:443`] })],
+          [post(other, { hostports: [`${DOMAIN}:8443`] }), refused('CONFLICT')],
+          [del(address), noContent],
+          [post(other, { hostports: [`${DOMAIN}:8443`] }), created({ hostports: [`${DOMAIN}:8443`] })],
         ],
       }),
     ),

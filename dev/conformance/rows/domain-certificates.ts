@@ -124,13 +124,14 @@ const own: readonly Row[] = [
     answer: ok(attached),
   },
   {
-    rule: 'Detaching the certificate returns 204; the domain then has none',
+    rule: 'Detaching the certificate returns 204; the domain then has none, and the certificate may be deleted',
     given: { ...certificate, ...made(uploaded) },
     ask: del(`${one}/certificate`),
     answer: noContent,
     later: [
       [get(one), ok({ certificate: null })],
       [get('/tls_certificates/{certificate.id}'), ok({ id: '{certificate.id}' })],
+      [del('/tls_certificates/{certificate.id}'), noContent],
     ],
   },
 ];
@@ -161,10 +162,11 @@ const exclusive: readonly Row[] = [
     later: [[get(one), ok({ ...attached, ...none })]],
   },
   {
-    rule: 'One request may replace a policy by a certificate',
+    rule: 'One request may replace a policy by a certificate, or a certificate by a policy',
     given: { ...certificate, ...made(rsa) },
     ask: patch(one, { ...uploaded, certificate_management_policy: null }),
     answer: ok({ ...attached, ...none }),
+    later: [[patch(one, { certificate_id: null, ...rsa }), ok({ certificate: null, ...rsa })]],
   },
 ];
 

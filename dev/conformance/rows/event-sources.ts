@@ -120,6 +120,7 @@ const rules: Row[] = [
     answer: refused('PRECONDITION_FAILED', { etag: '"2"' }),
     later: [
       [get(path, { headers: { 'if-none-match': '"2"' } }), { status: 304 }],
+      [get(`${path}/${CREATED}`, { headers: { 'if-none-match': '"2"' } }), { status: 304 }],
       [patch(`${path}/${CREATED}`, {}, { headers: { 'if-match': '"1"' } }), refused('PRECONDITION_FAILED')],
       [del(`${path}/${CREATED}`, { headers: { 'if-match': '"2"' } }), noContent],
     ],

@@ -57,20 +57,6 @@ test.each(['certificate_management_policy', 'certificate'] as const)(
   },
 );
 
-test('a detached certificate may be deleted', async () => {
-  const certificate_id = await certificate();
-  const { id } = await create({ certificate_id });
-  expect((await admin.delete(`/tls_certificates/${certificate_id}`)).status).toBe(409);
-  await admin.delete(`${PATH}/${id}/certificate`);
-  expect((await admin.delete(`/tls_certificates/${certificate_id}`)).status).toBe(204);
-});
-
-test('a certificate may be replaced by a policy in one request', async () => {
-  const { id } = await create({ certificate_id: await certificate() });
-  const back = await patch(id, { certificate_id: null, certificate_management_policy: POLICY });
-  expect(back).toMatchObject({ certificate: null, certificate_management_policy: POLICY });
-});
-
 test('an issued certificate does not prevent other changes', async () => {
   const certificate_id = await certificate();
   const { id } = await create({ certificate_management_policy: POLICY });

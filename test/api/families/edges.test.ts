@@ -115,23 +115,6 @@ describe('an edge', () => {
     expect((await admin.delete(`/reserved_domains/${wide}`)).status).toBe(204);
   });
 
-  test('is the only edge of either kind at its hostports, until it gives them up', async () => {
-    const first = await create(path, ['only.example.org:443', 'also.example.org:443']);
-    for (const other of ['/edges/https', '/edges/tls']) {
-      const { error } = await admin.post(other, { hostports: ['x.example.org:1', 'ONLY.example.org:443'] });
-      expect(error.error_code).toBe('CONFLICT');
-      expect(error.details['/hostports/1']).toBe(`is already used by ${first.id}`);
-    }
-    await admin.patch(`${path}/${first.id}`, { hostports: ['also.example.org:443'] });
-    const second = await create(path, ['only.example.org:443']);
-    await admin.delete(`${path}/${first.id}`);
-    const both = await admin.patch(`${path}/${second.id}`, {
-      hostports: ['also.example.org:443', 'only.example.org:443'],
-    });
-    expect(both.status).toBe(200);
-    await admin.delete(`${path}/${second.id}`);
-  });
-
   test('gets a hostport alone when many claim it at once', async () => {
     const hostports = ['race.example.org:443', 'race2.example.org:443'];
     const replies = await Promise.all(

@@ -30,12 +30,6 @@ test('a stored type that this release no longer has may be kept, but not added',
 });
 
 describe('a source', () => {
-  test('is not sent again to a client that has it', async () => {
-    const path = `${PATH}/${await create(TYPE)}/sources/${TYPE}`;
-    const { etag = '' } = (await admin.get(path)).headers;
-    expect((await admin.get(path, { 'if-none-match': etag })).status).toBe(304);
-  });
-
   test('appears in the events of its subscription', async () => {
     const id = await create();
     const path = `${PATH}/${id}/sources`;

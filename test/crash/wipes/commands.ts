@@ -54,6 +54,8 @@ const edits: readonly Record<string, string | null>[] = [
   { [ANNOTATION.createGeneration]: '3', [ANNOTATION.createKey]: 'edited' },
   { [ANNOTATION.createKey]: null },
   { [ANNOTATION.retiring]: null },
+  { [ANNOTATION.createGeneration]: null, [ANNOTATION.createKey]: null, [ANNOTATION.retiring]: null },
+  { [ANNOTATION.externalId]: null, [ANNOTATION.createKey]: null, [ANNOTATION.retiring]: null },
 ];
 const annotationEdit = fc
   .constantFrom(...edits)

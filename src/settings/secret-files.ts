@@ -19,7 +19,7 @@ export interface SecretLog {
 
 /** The file is read when its value is asked for, but not more often than this. */
 const MAX_AGE_MS = 1_000;
-/** How often to look for changes that need a restart. */
+/** How often to look for a change while nothing asks for the value, so that the log says what is in use. */
 const LOOK_MS = 30_000;
 
 /**
@@ -37,8 +37,8 @@ export function followSecrets<T extends Settings>(
     const variable = readFromFile(setting, flags, environment);
     if (variable === undefined) continue;
     const read = reader(setting, variable, environment, log);
+    setInterval(read, LOOK_MS).unref();
     if (setting.followed) followed[name] = read;
-    else setInterval(read, LOOK_MS).unref();
   }
   // Each function returns what the schema of its setting has parsed.
   return followed as Followed<T>;

@@ -119,6 +119,13 @@ describe('a file that changes', () => {
     expect(said).toEqual(['info: PASSWORD_FILE: the file has changed']);
   });
 
+  test('is reported even while nothing asks for the secret', async () => {
+    const { said } = follow();
+    await mount('second');
+    vi.advanceTimersByTime(60_000);
+    expect(said).toEqual(['info: PASSWORD_FILE: the file has changed']);
+  });
+
   test('to something that cannot be used leaves the last value in use, which is said once', async () => {
     const { password, said } = follow();
     await mount('');

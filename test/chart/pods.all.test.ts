@@ -227,6 +227,11 @@ test('new Pods are spread apart from each other, not from those that an upgrade 
   });
 });
 
+test('every hook of helm test has the name of its Pod, of which Helm 3 reads the log for each', async () => {
+  const hooks = await render(DATABASE, { only: ['tests/credential.yaml'] });
+  expect(new Set(hooks.map(({ metadata }) => metadata.name))).toEqual(new Set(['it-tunnel-operator-test']));
+});
+
 test('helm test reaches the API as the operator does', async () => {
   const extraEnv = [
     { name: 'NODE_EXTRA_CA_CERTS', value: '/ca/ca.crt' },

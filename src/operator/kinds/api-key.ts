@@ -1,8 +1,10 @@
 /** `APIKey`: a bearer token for the management API, stored in a Secret and rotated there. */
+import { z } from 'zod';
+import type { Client } from '../../client/client.ts';
 import { apiKey } from '../../resources/api-key.ts';
 import type { View } from '../../resources/definition/resource.ts';
 import { REASON } from '../contract/reasons.ts';
-import type { Finding } from '../managed/declaration/external.ts';
+import { Blocked, type External, type Finding } from '../managed/declaration/external.ts';
 import { handout } from '../managed/declaration/handout.ts';
 import { type RotationSpec, rotationTime } from '../managed/secrets/rotation.ts';
 import { oneTime } from './one-time.ts';
@@ -17,14 +19,33 @@ const owner = owned('key');
 type Key = View<typeof apiKey>;
 
 /** False for a key that expires before it would be rotated. */
-function isRotated(spec: RotationSpec, { created_at, expires_at }: Key): boolean {
+function isRotated(spec: RotationSpec, { created_at, expires_at }: Pick<Key, 'created_at' | 'expires_at'>): boolean {
   const at = rotationTime(spec, created_at);
   return at === undefined || expires_at === null || at < new Date(expires_at);
 }
 
-function neverRotated({ rotation }: RotationSpec, { id, expires_at }: Key): Finding {
-  const message = `spec.rotation.interval: ${id} expires at ${expires_at}, before it is ${rotation?.interval} old and would be rotated: shorten the interval, or set spec.expiresAt to a later time`;
-  return { status: 'False', reason: REASON.rejected, message };
+const neverRotated = ({ rotation }: RotationSpec, what: string, expiresAt: string | null) =>
+  `spec.rotation.interval: ${what} expires at ${expiresAt}, before it is ${rotation?.interval} old and would be rotated: shorten the interval, or set spec.expiresAt to a later time`;
+
+const end = z.object({ expiresAt: z.string().nullish() });
+
+/** Refuses a first key that would never be rotated before its token is handed out. */
+function createdToRotate<Spec extends RotationSpec>(
+  plain: External<Spec, Key>,
+  client: Pick<Client, 'now'>,
+): External<Spec, Key> {
+  return {
+    ...plain,
+    async create(spec, options) {
+      const expires_at = end.parse(spec).expiresAt ?? null;
+      const isFirst = (options.idempotencyPlace?.sequence ?? 1) === 1;
+      const isEarly = expires_at !== null && !isRotated(spec, { created_at: client.now().toISOString(), expires_at });
+      if (isFirst && isEarly) {
+        throw new Blocked(REASON.rejected, neverRotated(spec, 'the key', expires_at));
+      }
+      return plain.create(spec, options);
+    },
+  };
 }
 
 export const apiKeyKind = plainKind(apiKey, {
@@ -47,7 +68,11 @@ export const apiKeyKind = plainKind(apiKey, {
   }),
   end: { of: (key: Key) => key.expires_at, remedy: 'set spec.expiresAt to a later time, or remove it' },
   // The last of several keys may well be too young for a rotation when it expires.
-  unfit: (spec, key: Key, isFirst) => (isFirst && !isRotated(spec, key) ? neverRotated(spec, key) : undefined),
+  unfit: (spec, key: Key, isFirst): Finding | undefined =>
+    isFirst && !isRotated(spec, key)
+      ? { status: 'False', reason: REASON.rejected, message: neverRotated(spec, key.id, key.expires_at) }
+      : undefined,
+  external: createdToRotate,
   handsOutUserRights: (spec) => !isOwnedByBot(spec),
   delivery: token.delivery,
 });

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import type { Client } from '../../../src/client/client.ts';
 import { apiKeyKind } from '../../../src/operator/kinds/api-key.ts';
 import type { apiKey } from '../../../src/resources/api-key.ts';
 import type { View } from '../../../src/resources/definition/resource.ts';
@@ -51,4 +52,25 @@ test('the last of several keys may expire before its rotation', () => {
   const { finding, shown } = unfit('720h', '2026-11-03T00:00:00Z', false);
   expect(finding).toBeUndefined();
   expect(shown.rotatesAt).toBeUndefined();
+});
+
+test.each<[string, object, number, boolean]>([
+  ['is refused if it would expire before its rotation', { expiresAt: '2026-11-03T00:00:00Z' }, 1, false],
+  ['is created if it is rotated before it expires', { expiresAt: '2026-12-02T00:00:00Z' }, 1, true],
+  ['is created if it never expires', {}, 1, true],
+  ['may replace another and expire before its rotation', { expiresAt: '2026-11-03T00:00:00Z' }, 2, true],
+])('a key %s', async (_, more, sequence, isCreated) => {
+  const create = vi.fn(async () => key(null));
+  const calls = { apiKeys: { create }, now: () => new Date('2026-11-01T00:00:00Z') };
+  const { external, spec } = apiKeyKind;
+  const made = external(calls as unknown as Client).create(spec.parse({ rotation: { interval: '720h' }, ...more }), {
+    idempotencyKey: 'k',
+    idempotencyPlace: { scope: 's', sequence },
+  });
+  if (isCreated) await made;
+  else
+    await expect(made).rejects.toThrow(
+      'spec.rotation.interval: the key expires at 2026-11-03T00:00:00.000Z, before it is',
+    );
+  expect(create).toHaveBeenCalledTimes(isCreated ? 1 : 0);
 });

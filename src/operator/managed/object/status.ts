@@ -61,6 +61,9 @@ export async function writeStatus(
     },
   );
   if (isNews) managed.recordEvent('Warning', EVENT_REASON.adoptionIgnored, note);
+  if (ready.reason === REASON.rejected && !readyMessage(object).includes(ready.message)) {
+    managed.recordEvent('Warning', REASON.rejected, ready.message);
+  }
 }
 
 /** The condition is absent if the spec has no inputs. */

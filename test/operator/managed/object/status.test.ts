@@ -95,6 +95,15 @@ describe('the status after a reconcile', () => {
     for (const [name, value] of Object.entries(expected)) expect(statusOf(await stored())[name]).toBe(value);
   });
 
+  test('reports once that a resource cannot do what the spec asks for', async () => {
+    const { managed, events } = await managing(object({}, created));
+    const unfit = { status: 'False', reason: REASON.rejected, message: 'spec.size: too large' } as const;
+    for (const _ of ['once', 'again']) {
+      await writeStatus(managed, spec, { ...current, ready: unfit });
+      expect(await events()).toEqual([{ type: 'Warning', reason: 'Rejected', message: 'spec.size: too large' }]);
+    }
+  });
+
   test('shows that the annotation adopt came too late, and reports it once', async () => {
     const { managed, stored, events } = await managing(object({}, { ...created, adopt: 'ipp_9' }));
     const told = expect.stringContaining('to adopt ipp_9');

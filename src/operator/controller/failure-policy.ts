@@ -6,6 +6,8 @@ import type { RateLimit } from './work-queue.ts';
 
 /** A transient failure shows in the status only when it lasts: a blip must not write ten thousand statuses. */
 const FAILURES_UNTIL_SHOWN = 3;
+/** With the default status, an object says that the operator has not seen it. */
+const FAILURES_UNTIL_SEEN = 1;
 /** If an object is stale this often and no newer version arrives, the cause is something else. */
 const MOST_STALE = 5;
 /** For failures that retrying rarely fixes; a change of the object ends the wait. */
@@ -16,6 +18,8 @@ export interface Attempts {
   failures: number;
   /** How many of them, the last ones, found the same version of the object out of date. */
   stale: number;
+  /** Whether no reconcile has written the object's conditions yet. */
+  isPending: boolean;
 }
 
 export interface Reaction {
@@ -27,7 +31,7 @@ export interface Reaction {
   show: ShownFailure | undefined;
 }
 
-export function reactionTo(failure: Failure, { failures, stale }: Attempts): Reaction {
+export function reactionTo(failure: Failure, { failures, stale, isPending }: Attempts): Reaction {
   const { reason, message } = failure;
   switch (failure.kind) {
     case 'stale':
@@ -40,11 +44,17 @@ export function reactionTo(failure: Failure, { failures, stale }: Attempts): Rea
         isError: true,
         show: { reason, message, keepReady: false },
       };
-    case 'transient':
+    case 'transient': {
+      // An API that is merely busy says when to come back.
+      const isSeen = isPending && failure.retryAfterMs === undefined;
       return {
         retry: { atLeastMs: Math.min(failure.retryAfterMs ?? 0, LONGEST_PAUSE_MS) },
         isError: true,
-        show: failures >= FAILURES_UNTIL_SHOWN ? { reason, message, keepReady: true } : undefined,
+        show:
+          failures >= (isSeen ? FAILURES_UNTIL_SEEN : FAILURES_UNTIL_SHOWN)
+            ? { reason, message, keepReady: true }
+            : undefined,
       };
+    }
   }
 }

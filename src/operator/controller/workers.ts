@@ -6,6 +6,7 @@ import { type Span, type Tracing, traced } from '../../tracing/tracing.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import type { ChangeHandler, ObjectChange, ObjectStore } from '../kube/object-store.ts';
 import type { SpecTerms } from '../managed/declaration/spec-terms.ts';
+import { isPending } from '../managed/identity/recorded-status.ts';
 import { classify, type Failure } from '../managed/object/failure.ts';
 import type { ShownFailure } from '../managed/object/status.ts';
 import type { ManagedReconciler } from '../managed/reconciler.ts';
@@ -126,7 +127,8 @@ export class Workers implements ChangeHandler {
     settled.delete(key);
     const failure = classify(error, this.#options.termsOf(object));
     const stale = this.#countStale(key, object, failure);
-    const { retry, isError, show } = reactionTo(failure, { failures: queue.failures(key) + 1, stale });
+    const attempts = { failures: queue.failures(key) + 1, stale, isPending: isPending(object) };
+    const { retry, isError, show } = reactionTo(failure, attempts);
     queue.addRateLimited(key, retry);
     if (!isError) return 'requeue';
     this.#report(key, failure, error);
@@ -159,10 +161,10 @@ export class Workers implements ChangeHandler {
 
   async #show(key: string, object: KubeObject, failure: ShownFailure): Promise<void> {
     const { store, reconciler, settled, log } = this.#options;
-    // A newer version has not failed yet; it is in the queue, or will be reconciled after the backoff.
-    if (store.get(key)?.metadata.resourceVersion !== object.metadata.resourceVersion) return;
+    const newest = store.get(key);
+    if (!newest || !concerns(failure, object, newest)) return;
     try {
-      settled.set(await reconciler.recordFailure(object, failure));
+      settled.set(await reconciler.recordFailure(newest, failure));
     } catch (err) {
       log.debug({ err, object: key }, 'could not record the failure in the status yet');
     }
@@ -175,4 +177,18 @@ export class Workers implements ChangeHandler {
     this.#stale.delete(key);
     queue.drop(key);
   }
+}
+
+/**
+ * Whether a failure concerns the newest version too. Another version has not failed yet; it is in the queue, or will be
+ * reconciled after the backoff. But a reconcile that fails to reach the API has often written the finalizer before.
+ */
+function concerns(
+  { keepReady: isTransient }: ShownFailure,
+  { metadata: failed }: KubeObject,
+  newest: KubeObject,
+): boolean {
+  const { uid, generation, resourceVersion } = newest.metadata;
+  if (resourceVersion === failed.resourceVersion) return true;
+  return isTransient && uid === failed.uid && generation === failed.generation;
 }

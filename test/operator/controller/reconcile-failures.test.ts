@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { Blocked, StaleObject } from '../../../src/operator/managed/declaration/external.ts';
 import { startReceiver } from '../../tracing/receiver.ts';
 import { tracingTo } from '../../tracing/tracing.ts';
-import { object } from '../objects.ts';
+import { condition, object } from '../objects.ts';
 import { done, OF_KIND, setUp } from './workers-under-test.ts';
 
 describe('finding an object stale', () => {
@@ -57,12 +57,30 @@ describe('a failure', () => {
     expect(settled.covers(object({ version: 9 }))).toBe(true);
   });
 
+  test.each([
+    ['also after the finalizer was written', { version: 2 }, 2],
+    ['but not on another object of its name', { version: 2, uid: 'other' }, 1],
+    ['but not on another spec', { version: 2, metadata: { generation: 2 } }, 1],
+  ])('that may pass is shown at once while the object says nothing, %s', async (_, written, expected) => {
+    let times = 0;
+    const { store, queue, workers, shown, results } = setUp(async (of) => {
+      if (++times > 2) return { object: of };
+      store.put(object(written));
+      throw new Error('down');
+    });
+    workers.start();
+    queue.add('ns/a');
+    await waitFor('the success', async () => (await results('success')) === 1);
+    expect(shown).toHaveLength(expected);
+  });
+
   test('that may pass is shown only the third time, and is forgotten after a success', async () => {
     let times = 0;
-    const { queue, workers, shown, results, metric } = setUp(async (of) => {
+    const { store, queue, workers, shown, results, metric } = setUp(async (of) => {
       if (++times <= 3) throw new Error('down');
       return { object: of };
     });
+    store.put(object({ version: 2, status: { conditions: [condition('Ready', 'True')] } }));
     // The counters start at 0, so that Prometheus sees the first failure as an increase.
     const errors = () => metric('controller_runtime_reconcile_errors_total', OF_KIND);
     const terminal = () => metric('controller_runtime_terminal_reconcile_errors_total', OF_KIND);

@@ -89,6 +89,11 @@ function isRecorded(status: unknown): status is ManagedStatus {
   return isValid;
 }
 
+/** Whether no reconcile has said anything about the object yet. */
+export function isPending(object: KubeObject): boolean {
+  return findCondition(readStatus(object).conditions ?? [], CONDITION.ready) === undefined;
+}
+
 /** The object's status; an invalid one, and the default of the CRD, count as empty. */
 export function readStatus({ status }: KubeObject): ManagedStatus {
   return isRecorded(status) ? status : {};
@@ -165,10 +170,9 @@ export function readyMessage(object: KubeObject): string {
  * the object has merely lost its annotations or its status.
  */
 export function isUnfinished(object: KubeObject): boolean {
-  const { id, conditions = [] } = readStatus(object);
-  // Unknown while it is paused.
-  const wasSeen = findCondition(conditions, CONDITION.ready) !== undefined;
-  return wasSeen && id === undefined && mayAdopt(object) && isBegun(readIdentity(object));
+  const { id } = readStatus(object);
+  // Ready is Unknown while it is paused.
+  return !isPending(object) && id === undefined && mayAdopt(object) && isBegun(readIdentity(object));
 }
 
 export function isReconcileRequested(object: KubeObject): boolean {

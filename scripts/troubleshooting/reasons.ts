@@ -214,7 +214,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'administrator',
     on: '`Synced`; `Ready`, unless it was True',
     meaning:
-      'The API does not respond, fails or limits requests, or something else answers at its URL. An object that was Ready stays Ready.',
+      'The API does not respond, fails or limits requests, or something else answers at its URL. If no connection comes about, the message says why: the host is not found, the connection is refused, or TLS is missing. An object that was Ready stays Ready.',
     remedy: 'Look at the API: `/readyz`, its log, and its [runbooks](runbooks.md). The operator continues by itself.',
   },
   kubernetesError: {

@@ -33,6 +33,8 @@ export class ApiUnreachableError extends Error {
   override readonly name = 'ApiUnreachableError';
   /** The unusable response, as in `502 with text/html`; never its body, which may contain a token. */
   readonly answer: string | undefined;
+  /** Why no connection came about, if that is known. */
+  readonly connection: string | undefined;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
 
@@ -41,12 +43,14 @@ export class ApiUnreachableError extends Error {
     options: {
       cause?: unknown;
       answer?: string;
+      connection?: string | undefined;
       status?: number | undefined;
       retryAfterMs?: number | undefined;
     } = {},
   ) {
     super(message, { cause: options.cause });
     this.answer = options.answer;
+    this.connection = options.connection;
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
   }

@@ -6,6 +6,7 @@ import { httpRequest } from '../http-request.ts';
 import { INSTALLATION_HEADER } from '../resources/definition/installation.ts';
 import { backoff } from '../retry/backoff.ts';
 import { ApiClock } from './clock.ts';
+import { connectionProblem } from './connection-problem.ts';
 import { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
 import { type ApiRequest, checkOptions, type WireRequest, wireRequest } from './request.ts';
 import { type ApiResponse, readResponse } from './response.ts';
@@ -112,9 +113,10 @@ export function createTransport(options: TransportOptions): Transport {
       failure = error;
       if (error instanceof ApiError || error instanceof ApiUnreachableError) throw error;
       signal?.throwIfAborted();
-      throw new ApiUnreachableError(`${method} ${call.path}: ${describe(error)}`, {
-        cause: withoutAnswer(error),
-      });
+      const connection = connectionProblem(error, url);
+      // Its words replace those of the error, which a log would show beside them.
+      const cause = connection === undefined ? withoutAnswer(error) : undefined;
+      throw new ApiUnreachableError(`${method} ${call.path}: ${connection ?? describe(error)}`, { connection, cause });
     } finally {
       // A response that breaks off, or does not come from the API, counts as none.
       const isAnswer = failure === undefined || (status !== undefined && status >= 400);

@@ -172,17 +172,28 @@ describe('without an answer', () => {
     expect(told).toEqual([expect.toSatisfy((value: number) => value > 0.04)]);
   });
 
-  test('because nothing listens, the reason says so, and the attempt has no status', async () => {
+  test.each([
+    ['nothing listens', 'http://127.0.0.1:1', 'connection to 127.0.0.1:1 refused'],
+    ['there is no such host', 'http://api.invalid', 'host api.invalid not found'],
+  ])('because %s, the reason says so in words, and the attempt has no status', async (_, baseUrl, connection) => {
     const told: unknown[] = [];
     const made = createTransport({
-      baseUrl: 'http://127.0.0.1:1',
+      baseUrl,
       apiKey: 'k',
       retries: 0,
       onAttempt: ({ status }) => void told.push(status),
     });
     atEnd(() => made.close());
-    await expect(made.send(get)).rejects.toThrow(/^GET \/a: .*ECONNREFUSED/);
+    await expect(made.send(get)).rejects.toMatchObject({ connection, message: `GET /a: ${connection}` });
     expect(told).toEqual([undefined]);
+  });
+
+  test('because the server has no TLS, the reason says so in words', async () => {
+    const { url } = await record(OK);
+    const made = createTransport({ baseUrl: url.replace('http:', 'https:'), apiKey: 'k', retries: 0 });
+    atEnd(() => made.close());
+    const message = expect.stringMatching(/^GET \/a: 127\.0\.0\.1:\d+ answers without TLS: is it http:\/\/\?$/);
+    await expect(made.send(get)).rejects.toMatchObject({ message, cause: undefined });
   });
 
   test('because the caller has aborted, the caller gets its own reason', async () => {

@@ -24,17 +24,21 @@ export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
   }
   if (error instanceof ApiError) return classifyApiError(error, terms);
   if (error instanceof ApiUnreachableError) {
-    const message =
-      error.answer === undefined
-        ? 'The management API does not respond; retrying'
-        : `The URL of the management API (TUNNEL_API_URL) answered ${error.answer}; is that the management API? Retrying`;
-    return transient(REASON.apiUnavailable, message, error.retryAfterMs);
+    return transient(REASON.apiUnavailable, unreachable(error), error.retryAfterMs);
   }
   if (error instanceof KubeError) return classifyKubeError(error);
   if (error instanceof KubeUnreachableError) {
     return transient(REASON.kubernetesError, 'The Kubernetes API does not respond; retrying');
   }
   return transient(REASON.internalError, 'Unexpected error; retrying. See the log of the operator');
+}
+
+function unreachable({ answer, connection }: ApiUnreachableError): string {
+  if (answer !== undefined) {
+    return `The URL of the management API (TUNNEL_API_URL) answered ${answer}; is that the management API? Retrying`;
+  }
+  if (connection === undefined) return 'The management API does not respond; retrying';
+  return `The management API (TUNNEL_API_URL) cannot be reached: ${connection}; retrying`;
 }
 
 function classifyApiError(error: ApiError, terms: SpecTerms): Failure {

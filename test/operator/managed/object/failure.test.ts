@@ -12,6 +12,7 @@ const request = { request_id: 'r1' };
 const twoFields = apiError('INVALID_REQUEST', { '/acl/0': 'no', '/owner_id': 'does not exist', ...request });
 const ownerField = apiError('PERMISSION_DENIED', { '/owner_id': 'admins' });
 const silent = new ApiUnreachableError('connect 10.0.0.1', { retryAfterMs: 3 });
+const refused = new ApiUnreachableError('x', { connection: 'connection to a:1 refused' });
 const foreign = new ApiUnreachableError('x', { answer: '502 with text/html', status: 502 });
 
 test.each<[string, unknown, string, string?]>([
@@ -32,6 +33,12 @@ test.each<[string, unknown, string, string?]>([
   ['unavailability', apiError('UNAVAILABLE'), 'transient ApiUnavailable', '(UNAVAILABLE: msg of UNAVAILABLE)'],
   ['a bug in the API', apiError('INTERNAL_ERROR'), 'transient ApiUnavailable', 'is failing (INTERNAL_ERROR); retrying'],
   ['no response', silent, 'transient ApiUnavailable 3', 'The management API does not respond; retrying'],
+  [
+    'no connection',
+    refused,
+    'transient ApiUnavailable',
+    '(TUNNEL_API_URL) cannot be reached: connection to a:1 refused;',
+  ],
   ['a foreign response', foreign, 'transient ApiUnavailable', 'answered 502 with text/html; is that the man'],
   ['an error of Kubernetes', new KubeError(500, 'x', 'no webhook', 9), 'transient KubernetesError 9', ': no webhook; '],
   [

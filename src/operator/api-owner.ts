@@ -43,6 +43,8 @@ export class ApiOwner {
   #remembered: string | undefined;
   /** The one that answered when the owner was last asked for. */
   #installation: string | undefined;
+  /** The one that answered when the owner was last the right one. */
+  #trusted: string | undefined;
   #trouble: Trouble | undefined;
   #isChecked = false;
   readonly #warned = new Set<string>();
@@ -144,6 +146,7 @@ export class ApiOwner {
     try {
       const owner = await this.#whoami();
       if (owner) await this.#compare(owner, isActive);
+      this.#trusted = this.#installation;
       this.#report(undefined);
     } catch (error) {
       if (error instanceof OtherOwner) this.#owner = undefined;
@@ -172,7 +175,7 @@ export class ApiOwner {
       const remembered = await memory.read();
       const isKnown = remembered === owner.id;
       if (remembered !== undefined && !isKnown && accepted !== owner.id) {
-        throw new OtherOwner(REASON.accessDenied, refusal(remembered, owner, accepted));
+        throw new OtherOwner(REASON.accessDenied, this.#refusal(remembered, owner));
       }
       if (!isActive) return;
       if (!isKnown) {
@@ -187,6 +190,13 @@ export class ApiOwner {
       if (!mayForget || !error.isForbidden) throw error;
       this.#warnOnce(`cannot remember whose API key this is: ${error.message}; a change of its owner goes unnoticed`);
     }
+  }
+
+  #refusal(remembered: string, owner: Owner): string {
+    const hasMoved = this.#trusted !== undefined && this.#trusted !== this.#installation;
+    return hasMoved
+      ? refusalElsewhere(remembered, owner, this.#installation)
+      : refusal(remembered, owner, this.#options.accepted);
   }
 
   /** One line for each change, however often it is checked. */
@@ -230,16 +240,24 @@ function troubleOf(error: unknown): Trouble | undefined {
 }
 
 /** Why the key must not be used, and what to do about it. */
-export function refusal(
-  remembered: string,
-  { id, name }: Pick<Owner, 'id' | 'name'>,
-  accepted: string | undefined,
-): string {
-  const named = name ? `${id} (${name})` : id;
+export function refusal(remembered: string, owner: Named, accepted: string | undefined): string {
   return [
-    `the API key belongs to ${named}, but what this operator has begun belongs to ${remembered} and would be created a second time`,
-    `Nothing is reconciled. Use a key of ${remembered}; or finish by hand what is under way, and start once with --accept-new-owner ${id}`,
+    `the API key belongs to ${named(owner)}, but what this operator has begun belongs to ${remembered} and would be created a second time`,
+    `Nothing is reconciled. If TUNNEL_API_URL leads to another installation or database than before, correct that. Otherwise use a key of ${remembered}; or finish by hand what is under way, and start once with --accept-new-owner ${owner.id}`,
     ...(accepted === undefined ? [] : [`It was started with --accept-new-owner ${accepted}`]),
     'See docs/operator/api-key.md',
   ].join('. ');
 }
+
+/** The same once another installation answers: accepting its owner would create everything there. */
+function refusalElsewhere(remembered: string, owner: Named, installation: string | undefined): string {
+  return [
+    `another installation of the management API answers at TUNNEL_API_URL (${installation}), where the API key belongs to ${named(owner)}; what this operator has begun belongs to ${remembered}`,
+    'Nothing is reconciled. Correct TUNNEL_API_URL, or the database behind it',
+    'See docs/operator/api-key.md',
+  ].join('. ');
+}
+
+type Named = Pick<Owner, 'id' | 'name'>;
+
+const named = ({ id, name }: Named) => (name ? `${id} (${name})` : id);

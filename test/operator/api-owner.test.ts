@@ -163,7 +163,13 @@ describe('the active process', () => {
     await owner.verify();
     expect(() => owner.recognize('one')).not.toThrow();
     for (const _ of [1, 2]) expect(() => owner.recognize('two')).toThrow('another installation');
-    await expect(owner.verify()).rejects.toBeInstanceOf(OtherOwner);
+    owner.note('two');
+    const refused = await owner.verify().catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(OtherOwner);
+    expect(refused).toMatchObject({
+      message: expect.stringMatching(/^another installation .* answers at TUNNEL_API_URL \(two\)/),
+    });
+    expect(String(refused)).not.toContain('--accept-new-owner');
   });
 
   test('calls whoami again when the key is in doubt', async () => {

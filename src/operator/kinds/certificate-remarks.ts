@@ -8,6 +8,10 @@ type Certificate = View<typeof tlsCertificate>;
 export const endOfChain = ({ chain_not_after, not_after }: Pick<Certificate, 'chain_not_after' | 'not_after'>) =>
   chain_not_after ?? not_after;
 
+/** What expires at the end of the chain. @param named the certificate, as in `the certificate tls_…` */
+export const endingFirst = (certificate: Pick<Certificate, 'chain_not_after' | 'not_after'>, named: string) =>
+  endOfChain(certificate) === certificate.not_after ? named : `an issuer in the chain of ${named}`;
+
 const SERVER_PURPOSES = ['serverAuth', 'anyExtendedKeyUsage'];
 
 export function certificateRemarks(

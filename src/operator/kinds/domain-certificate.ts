@@ -8,7 +8,7 @@ import type { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { REASON } from '../contract/reasons.ts';
 import { Blocked, type External, type Finding, type Remote } from '../managed/declaration/external.ts';
 import type { ManagedSpec } from '../managed/declaration/spec.ts';
-import { certificateRemarks, endOfChain } from './certificate-remarks.ts';
+import { certificateRemarks, endingFirst, endOfChain } from './certificate-remarks.ts';
 import { ifExists } from './external-of-family.ts';
 
 type Certificate = View<typeof tlsCertificate>;
@@ -122,10 +122,10 @@ export function certificateFinding({ domain, certificate, attached }: DomainWith
   if (!attached) return { status: 'True', reason: REASON.issued, message: 'In use' };
   const mismatch = mismatchOf(domain, attached);
   if (mismatch !== undefined) return { status: 'False', reason: REASON.nameMismatch, message: mismatch };
-  const { id, not_before, not_after } = attached;
+  const { id, not_before } = attached;
   const end = endOfChain(attached);
   if (new Date(end) <= now) {
-    const what = end === not_after ? `the certificate ${id}` : `an issuer in the chain of the certificate ${id}`;
+    const what = endingFirst(attached, `the certificate ${id}`);
     return { status: 'False', reason: REASON.expired, message: `${what} expired at ${end}; renew it` };
   }
   if (new Date(not_before) > now) {

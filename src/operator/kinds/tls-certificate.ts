@@ -2,7 +2,7 @@
 import type { View } from '../../resources/definition/resource.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { tlsSecretRef } from '../managed/declaration/input-schemas.ts';
-import { certificateRemarks, endOfChain } from './certificate-remarks.ts';
+import { certificateRemarks, endingFirst, endOfChain } from './certificate-remarks.ts';
 import { plainKind } from './plain-kind.ts';
 
 const { certificate_pem: chain, private_key_pem: key } = tlsCertificate.fields;
@@ -22,6 +22,7 @@ export const tlsCertificateKind = plainKind(tlsCertificate, {
   }),
   end: {
     of: (certificate: View<typeof tlsCertificate>) => endOfChain(certificate),
+    what: (certificate: View<typeof tlsCertificate>) => endingFirst(certificate, certificate.id),
     remedy: 'renew the certificate, with its issuers, in the Secret that spec.secretRef names',
   },
   readyRemarks: (certificate: View<typeof tlsCertificate>) => certificateRemarks(certificate),

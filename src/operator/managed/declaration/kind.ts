@@ -27,6 +27,8 @@ export interface DnsRecord {
 export interface End<R extends Remote> {
   /** In RFC 3339, by the clock of the API; null if it has none. */
   of(remote: R): string | null;
+  /** What expires then, if not the resource itself. */
+  what?(remote: R): string | undefined;
   /** What the user can do after it has expired. */
   remedy: string;
 }

@@ -133,7 +133,7 @@ export class ConnectedKind {
     const { end } = this.declared;
     const endsAt = this.#endOf(remote);
     if (!end || !endsAt || endsAt > now) return undefined;
-    const message = `${remote.id} expired at ${end.of(remote)}: ${end.remedy}`;
+    const message = `${end.what?.(remote) ?? remote.id} expired at ${end.of(remote)}: ${end.remedy}`;
     return { status: 'False', reason: REASON.expired, message };
   }
 

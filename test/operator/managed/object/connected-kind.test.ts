@@ -38,6 +38,13 @@ describe('a resource with an end', () => {
     expect(ending.refreshAt(remote, at(ms))).toEqual(again);
   });
 
+  test('says what has expired if not the resource itself', () => {
+    const what = (thing: { id: string }) => `an issuer of ${thing.id}`;
+    expect(connected({ end: { ...end, what } }).expired(remote, at(0))?.message).toMatch(
+      /^an issuer of thg_1 expired at /,
+    );
+  });
+
   test('is observed earlier if the service may change it', () => {
     const soon = at(-1_000);
     expect(connected({ end, refreshAt: () => soon }).refreshAt(remote, at(-5_000))).toEqual(soon);

@@ -27,6 +27,7 @@ export function parseJson(bytes: Buffer): ParsedJson {
   if (bytes.length === 0) return { value: undefined, bytes: 0 };
   if (!isUtf8(bytes)) return { reason: 'is not valid UTF-8' };
   const text = bytes.toString('utf8');
+  if (text.startsWith('\ufeff')) return { reason: 'begins with a byte order mark (U+FEFF), which JSON must not have' };
   // Before JSON.parse, which recurses, and would build values only to have them refused.
   const structure = structureOf(text);
   if ('reason' in structure) return structure;

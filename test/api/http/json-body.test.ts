@@ -63,6 +63,10 @@ describe('parseJson', () => {
     expect(parse(text)).toEqual({ reason: 'must not have a key "__proto__"' });
   });
 
+  test('refuses a byte order mark in words, since nobody sees it', () => {
+    expect(parse('\ufeff{}')).toEqual({ reason: 'begins with a byte order mark (U+FEFF), which JSON must not have' });
+  });
+
   test('refuses invalid UTF-8, and invalid JSON with a reason that is safe to log', () => {
     expect(parseJson(Buffer.from([0x22, 0xff, 0x22]))).toEqual({ reason: 'is not valid UTF-8' });
     for (const text of ['{', '"a', '{"a":1,}', '"\\', '"\\"', '{"\\x":1}']) {

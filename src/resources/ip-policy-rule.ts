@@ -78,7 +78,7 @@ export const ruleSet = z
       const first = seen.get(rule.cidr);
       if (first === undefined) seen.set(rule.cidr, index);
       else {
-        const message = `${rule.cidr} is already in rules[${first}]; a policy has at most one rule per block`;
+        const message = `is the block ${rule.cidr}, which is already in rules[${first}]; a policy has at most one rule per block`;
         context.addIssue({ code: 'custom', path: ['rules', index, 'cidr'], message, input: rule.cidr });
       }
     });

@@ -112,7 +112,7 @@ const ONE_SOURCE = 'exactly one of value, secretKeyRef and configMapKeyRef must 
 
 const URL_HOST = 'must have a host of letters, digits, dots and inner hyphens';
 const IPV4 = 'must write an IPv4 address as four decimal numbers';
-const DOMAIN = 'must have a domain of two or more labels';
+const DOMAIN = 'must be a name of two or more labels';
 
 const refusedTexts: Refused[] = [
   ['a name of blanks', named(' \u00a0 '), 'spec.name', 'must not be blank'],

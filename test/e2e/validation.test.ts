@@ -49,7 +49,7 @@ describe('a mistake that only the API can detect shows in the conditions, with t
     [
       'one block in two spellings',
       policy('twice', { rules: colliding }),
-      /^spec\.rules\[1\]\.cidr: 2001:db8::\/32 is already in /,
+      /^spec\.rules\[1\]\.cidr: is the block 2001:db8::\/32, which is already in /,
     ],
   ])('%s', async (_, manifest, message) => {
     await stack.apply(manifest);
@@ -71,6 +71,25 @@ describe('a mistake that only the API can detect shows in the conditions, with t
     expect(await stack.remoteIds()).toEqual([]);
     await stack.stopOperator(operator);
   });
+});
+
+test('an API key that would expire before its rotation is refused before anything is created', async () => {
+  const operator = await stack.operate();
+  const expiresAt = new Date(Date.now() + 3 * 86_400_000).toISOString();
+  await stack.apply(
+    manifest('BotUser', 'brief', { name: 'brief' }),
+    manifest('APIKey', 'brief', { ownerRef: { name: 'brief' }, expiresAt, rotation: { interval: '720h' } }),
+  );
+  const { ready, status } = await stack.reason(ours('apikeys'), 'brief', 'Ready', 'Rejected');
+  expect(status).not.toHaveProperty('id');
+  const keys = await Array.fromAsync(stack.client.apiKeys.list());
+  expect(keys.filter(({ owner_id }) => owner_id.startsWith('bot_'))).toEqual([]);
+  await eventually(async () => {
+    const told = await stack.events('brief');
+    expect(told).toContainEqual({ type: 'Warning', reason: 'Rejected', message: ready?.message });
+  });
+  for (const plural of ['apikeys', 'botusers']) await stack.remove(ours(plural), 'brief');
+  await stack.stopOperator(operator);
 });
 
 test('a client secret from a file that ends with a line break shows where it comes from', async () => {

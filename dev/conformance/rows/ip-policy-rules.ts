@@ -115,7 +115,7 @@ const whole: readonly Row[] = [
     rule: 'A block of IPv4-mapped addresses is the IPv4 block',
     given: policy,
     ask: put(set, { rules: [allow('10.0.0.0/8'), allow('::ffff:10.0.0.0/104')] }),
-    answer: invalid({ '/rules/1/cidr': /10\.0\.0\.0\/8 is already in rules\[0\]/ }),
+    answer: invalid({ '/rules/1/cidr': /is the block 10\.0\.0\.0\/8, which is already in rules\[0\]/ }),
     later: [[put(set, { rules: [allow('::ffff:a00:0/104')] }), ok({ ip_policy_rules: [{ cidr: '10.0.0.0/8' }] })]],
   },
   {

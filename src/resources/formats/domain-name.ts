@@ -61,7 +61,7 @@ export function domainForm({ before = '', after = '' }: { before?: string; after
       {
         found: new RegExp(`^[!-~]*${after}$`),
         unless: new RegExp(`^${before}${name}${after}$`),
-        says: 'must have a domain of two or more labels of letters, digits and inner hyphens, as in app.example.com',
+        says: `${after === '' ? 'must be' : 'must have'} a name of two or more labels, as in app.example.com: letters, digits and inner hyphens, with dots between the labels`,
       },
       {
         found: new RegExp(String.raw`\.${NUMBER}${after}$`),

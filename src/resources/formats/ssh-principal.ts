@@ -39,7 +39,9 @@ function patternOf(name: string): PrincipalResult {
 
 function addressOf(name: string): PrincipalResult {
   if (name.includes('%') || !isIPv6(name)) {
-    return { reason: `"${name.slice(0, 64)}" is not an IPv6 address; principals have no port and no brackets` };
+    return {
+      reason: `"${name.slice(0, 64)}" must be a host name or an IP address, without a port and without brackets`,
+    };
   }
   // ssh compares the form that getnameinfo prints: `::ffff:192.0.2.1`, with dots, where RFC 5952 leaves the choice.
   return { principal: new SocketAddress({ address: name, family: 'ipv6' }).address };

@@ -45,4 +45,9 @@ describe('a principal', () => {
   ])('cannot be %s', (input) => {
     expect(canonicalPrincipal(input)).toHaveProperty('reason');
   });
+
+  test('has no port', () => {
+    const reason = '"10.0.0.1:22" must be a host name or an IP address, without a port and without brackets';
+    expect(canonicalPrincipal('10.0.0.1:22')).toEqual({ reason });
+  });
 });

@@ -17,7 +17,7 @@ import {
 import { idIn } from './data.ts';
 import { formerNames, isOwnedBy, isReleased, looksOurs, requireOwnership } from './ownership.ts';
 import type { SecretAccess } from './secret-access.ts';
-import { requireSecretType, requireUnaltered, requireWritable } from './unwritable-secret.ts';
+import { requireName, requireSecretType, requireUnaltered, requireWritable } from './unwritable-secret.ts';
 
 /** Placeholders of realistic length for a dry run, since an admission policy may check the length. */
 const UNKNOWN = { id: 'x'.repeat(32), value: 'x'.repeat(50) };
@@ -45,6 +45,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   async prepare(object: KubeObject, declared: Spec): Promise<void> {
     const { namespace } = object.metadata;
     const { spec, name } = this.#named(object, declared);
+    requireName(name);
     // If the Secret cannot be created after all, repeating the create returns the token again.
     if (!this.#secrets.cached(object, name) && this.#acceptsSecrets(namespace)) return;
     const body = (known?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, known);

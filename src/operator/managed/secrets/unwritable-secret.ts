@@ -48,6 +48,15 @@ function alteredFields({ type, metadata, data }: SecretBody, stored: KubeObject)
   ];
 }
 
+const LONGEST_NAME = 253;
+
+/** @throws Blocked when the name is too long, as only the default for an object with a long name can be */
+export function requireName(name: string): void {
+  if (name.length <= LONGEST_NAME) return;
+  const what = `the name of its Secret would have ${name.length} characters, and Kubernetes allows ${LONGEST_NAME}`;
+  throw new Blocked(REASON.kubernetesError, `${what}: set spec.secret.name to a shorter one (the default is ${name})`);
+}
+
 /** @throws Blocked when the type differs, which no patch can change */
 export function requireSecretType({ secretType }: Pick<Handout, 'secretType'>, existing: KubeObject): void {
   if (existing.type === secretType) return;

@@ -3,6 +3,7 @@ import { ANNOTATION } from '../../../../src/operator/contract/names.ts';
 import { handout } from '../../../../src/operator/managed/declaration/handout.ts';
 import { type SecretBody, secretBody } from '../../../../src/operator/managed/secrets/content.ts';
 import {
+  requireName,
   requireSecretType,
   requireUnaltered,
   requireWritable,
@@ -25,6 +26,13 @@ test.each<[string, Parameters<typeof object>[0], Record<string, unknown> | undef
   const writing = () => requireWritable(object(secret), wanted);
   if (message === undefined) expect(writing).not.toThrow();
   else expect(writing).toThrow(message);
+});
+
+test('the name of a Secret has at most 253 characters', () => {
+  expect(() => requireName('a'.repeat(253))).not.toThrow();
+  expect(() => requireName('a'.repeat(254))).toThrow(
+    /would have 254 characters.*: set spec\.secret\.name to a shorter/,
+  );
 });
 
 test('a Secret of another type cannot be written', () => {

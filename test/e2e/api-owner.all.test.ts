@@ -112,6 +112,7 @@ describe('an API whose address leads to another database', () => {
     await operator.lostLead;
     await stack.stopOperator(operator);
     expect((await pool.query(made)).rows).toEqual([]);
+    expect(stack.logs.join('\n')).toContain('another installation of the management API answers at TUNNEL_API_URL');
     const waiting = stack.makeOperator({ apiUrl: road.url, resyncMs: 1_000 });
     const started = waiting.start();
     await eventually(async () =>

@@ -53,8 +53,8 @@ const LONGEST_NAME = 253;
 /** @throws Blocked when the name is too long, as only the default for an object with a long name can be */
 export function requireName(name: string): void {
   if (name.length <= LONGEST_NAME) return;
-  const what = `the name of its Secret would have ${name.length} characters, and Kubernetes allows ${LONGEST_NAME}`;
-  throw new Blocked(REASON.kubernetesError, `${what}: set spec.secret.name to a shorter one (the default is ${name})`);
+  const what = `The default name of the Secret has ${name.length} characters, and Kubernetes allows ${LONGEST_NAME}`;
+  throw new Blocked(REASON.kubernetesError, `${what}: set spec.secret.name to a shorter one`);
 }
 
 /** @throws Blocked when the type differs, which no patch can change */

@@ -21,7 +21,6 @@ import { KubeApi } from './kube/kube-api.ts';
 import { loadKubeConfig } from './kube/kube-config.ts';
 import { LeaderElection, leaseTimes } from './kube/leader-election.ts';
 import { LeaseAnnotation } from './kube/lease-annotation.ts';
-import { skipped } from './kube/namespace-presence.ts';
 import { leaseName } from './lease-name.ts';
 import { ConnectedKind } from './managed/object/connected-kind.ts';
 import { SecretAccess } from './managed/secrets/secret-access.ts';
@@ -252,7 +251,7 @@ export class TunnelOperator extends OuterShell {
     const own = [isChanging ? this.#state : undefined, this.#owner.problem, this.#election.problem];
     return {
       problems: [...own.filter((problem) => problem !== undefined), ...found.problems],
-      details: [...found.details, ...presence.missing.map(skipped)],
+      details: [...found.details, ...presence.skipped],
     };
   }
 

@@ -106,10 +106,14 @@ describe('a namespace', skipFor(IN_PODS), () => {
     );
 
     const operator = stack.makeOperator(settings);
-    // Completes once it may list every kind.
-    const started = operator.start();
-    const readyz = async () => (await fetch(`${operator.healthUrl}/readyz`)).text();
-    await eventually(async () => expect(await readyz()).toContain(`in namespace ${stuck}; grant`));
+    await operator.start();
+    await stack.apply(policy('beside'));
+    await stack.ready(POLICIES, 'beside');
+    const says = `namespace ${stuck} is being deleted, and the operator has no rights there; its objects wait until it has`;
+    const readyz = await fetch(`${operator.healthUrl}/readyz`);
+    expect([readyz.status, await readyz.text()]).toEqual([200, `ok\n${says}\n`]);
+    expect(await stack.metric('tunnel_operator_watched_namespace_missing', { namespace: stuck })).toBe(1);
+    expect(stack.logs.filter((line) => JSON.parse(line).msg === says)).toHaveLength(1);
     expect(await reasonIn(stuck, 'left')).toBe('Available');
     await typed('docs/operator/deletion.md', "A namespace without the operator's Role", {
       '--values values.yaml': `--set operator.apiUrl=${stack.api.url},operator.apiKey.existingSecret=key,api.enabled=false`,
@@ -119,7 +123,6 @@ describe('a namespace', skipFor(IN_PODS), () => {
       'tunnel-system': namespace,
     });
     expect(await kubectl(['get', 'namespace', stuck])).toMatchObject({ code: 1 });
-    await started;
     await stack.stopOperator(operator);
   });
 

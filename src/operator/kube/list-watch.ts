@@ -16,7 +16,7 @@ import type { KubeApi, ObjectList, ResourceType } from './kube-api.ts';
 import { KubeError } from './kube-error.ts';
 import type { KubeObject } from './kube-object.ts';
 import type { KubeMetrics } from './metrics.ts';
-import type { NamespacePresence } from './namespace-presence.ts';
+import type { Absence, NamespacePresence } from './namespace-presence.ts';
 import { type Obstacle, obstacleFrom } from './obstacle.ts';
 
 /** Takes what was learnt. */
@@ -40,7 +40,7 @@ export interface ListWatchOptions {
   isOptional?: boolean | undefined;
   /** A watch that receives nothing for this long, not even bookmarks, is closed and resumed; in milliseconds. */
   silenceMs: number;
-  /** Tells a namespace that was deleted from one without permissions; if missing, it counts as the latter. */
+  /** Tells a namespace that is or was deleted from one without permissions; if missing, it counts as the latter. */
   presence?: NamespacePresence | undefined;
   sink: ObjectSink;
   log: Logger;
@@ -71,7 +71,7 @@ export class ListWatch {
   /** How many events the watches have received. */
   #events = 0;
   #obstacle: Obstacle | undefined;
-  #isSkipped = false;
+  #absence: Absence | undefined;
   #running: Promise<void> | undefined;
 
   constructor(api: KubeApi, options: ListWatchOptions) {
@@ -86,7 +86,7 @@ export class ListWatch {
     return this.#tried.promise;
   }
 
-  /** Resolves when the first list is complete, or the namespace does not exist. */
+  /** Resolves when the first list is complete, or the namespace is skipped. */
   get listed(): Promise<void> {
     return this.#listed.promise;
   }
@@ -114,9 +114,9 @@ export class ListWatch {
     return this.#obstacle;
   }
 
-  /** Whether the namespace does not exist, so that there is nothing to list. */
-  get isSkipped(): boolean {
-    return this.#isSkipped;
+  /** Why the namespace is skipped; undefined if it is not. */
+  get absence(): Absence | undefined {
+    return this.#absence;
   }
 
   covers(namespace: string): boolean {
@@ -134,7 +134,7 @@ export class ListWatch {
         for (const item of items) this.#options.sink.changed(item);
     } catch (error) {
       const isMissing = error instanceof KubeError && error.isNotFound && this.#obstacle?.kind === 'missing';
-      if (!isMissing && !(await this.#lacksNamespace(error))) throw error;
+      if (!isMissing && (await this.#absenceFrom(error)) !== 'missing') throw error;
     }
   }
 
@@ -164,7 +164,8 @@ export class ListWatch {
         this.#count(`${phase}-failed`);
         if (error instanceof KubeError) retryAfterMs = Math.min(error.retryAfterMs ?? 0, LONGEST_PAUSE_MS);
         const obstacle = obstacleFrom(error, phase, type, namespace);
-        if (await this.#lacksNamespace(error).catch(() => false)) this.#skip();
+        const absence = await this.#absenceFrom(error).catch(() => undefined);
+        if (absence) this.#skip(absence);
         else if (obstacle) this.#note(obstacle, error);
         else if (error instanceof KubeError && error.isThrottled && failures <= TOLERATED_THROTTLES)
           this.#options.log.info(
@@ -235,17 +236,17 @@ export class ListWatch {
     }
   }
 
-  /** Whether the error means that the namespace does not exist. */
-  async #lacksNamespace(error: unknown): Promise<boolean> {
+  /** Whether the error means that the namespace does not exist, or that its Roles went with it. */
+  async #absenceFrom(error: unknown): Promise<Absence | undefined> {
     const { namespace, presence } = this.#options;
-    if (namespace === undefined || !(error instanceof KubeError && error.isForbidden)) return false;
-    return (await presence?.isMissing(namespace)) ?? false;
+    if (namespace === undefined || !(error instanceof KubeError && error.isForbidden)) return undefined;
+    return presence?.absenceOf(namespace);
   }
 
-  /** Until the namespace exists again, it counts as listed, without any objects. */
-  #skip(): void {
-    if (!this.#isSkipped) this.#options.sink.listed([], NEWER_THAN_ALL);
-    this.#isSkipped = true;
+  /** Until the namespace can be listed, nothing waits for it. One that does not exist has no objects. */
+  #skip(absence: Absence): void {
+    if (absence === 'missing' && this.#absence !== absence) this.#options.sink.listed([], NEWER_THAN_ALL);
+    this.#absence = absence;
     this.#obstacle = undefined;
     this.#version = undefined;
     this.#listed.resolve();
@@ -257,7 +258,7 @@ export class ListWatch {
     const isExpected = obstacle.kind === 'missing' && this.#options.isOptional;
     const isKnown = isExpected || this.#obstacle?.message === obstacle.message;
     this.#obstacle = obstacle;
-    this.#isSkipped = false;
+    this.#absence = undefined;
     this.#tried.resolve();
     const { log, type, namespace } = this.#options;
     const about = { resource: type.plural, namespace };
@@ -269,8 +270,8 @@ export class ListWatch {
 
   #heard(): void {
     const { namespace, presence } = this.#options;
-    if (this.#isSkipped && namespace !== undefined) presence?.seen(namespace);
-    this.#isSkipped = false;
+    if (this.#absence && namespace !== undefined) presence?.seen(namespace);
+    this.#absence = undefined;
     this.#obstacle = undefined;
     this.#failures.succeeded();
     this.#lastHeard = Date.now();

@@ -48,7 +48,7 @@ export function createKubeMetrics(registry: Registry, prefix: string) {
     }),
     namespaceMissing: new Gauge({
       name: `${prefix}_watched_namespace_missing`,
-      help: '1 for a watched namespace that does not exist, 0 once it exists again.',
+      help: '1 for a watched namespace that does not exist, or is being deleted and may not be listed; 0 once it is listed again.',
       labelNames: ['namespace'],
       registers,
     }),

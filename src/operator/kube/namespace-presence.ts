@@ -1,6 +1,6 @@
 /**
- * Which of the watched namespaces do not exist. With a namespace go the Roles in it: to the operator, one that was deleted
- * looks like one that it may not read.
+ * Which of the watched namespaces do not exist, or are being deleted. With a namespace go the Roles in it, often before its
+ * other objects: to the operator, it looks like one that it may not read.
  */
 import type { Logger } from 'pino';
 import type { KubeApi, ResourceType } from './kube-api.ts';
@@ -12,6 +12,9 @@ export const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'nam
 /** Every watch of a namespace asks when it is refused; they share an answer for this long. */
 const KEPT_MS = 2_000;
 
+/** `terminating`: it is being deleted, and may still have objects. */
+export type Absence = 'missing' | 'terminating';
+
 export interface NamespacePresenceOptions {
   log: Logger;
   metrics: Pick<KubeMetrics, 'namespaceMissing'>;
@@ -20,57 +23,63 @@ export interface NamespacePresenceOptions {
 export class NamespacePresence {
   readonly #api: KubeApi;
   readonly #options: NamespacePresenceOptions;
-  readonly #asked = new Map<string, { at: number; isMissing: Promise<boolean> }>();
-  readonly #missing = new Set<string>();
+  readonly #asked = new Map<string, { at: number; absence: Promise<Absence | undefined> }>();
+  readonly #skipped = new Map<string, Absence>();
 
   constructor(api: KubeApi, options: NamespacePresenceOptions) {
     this.#api = api;
     this.#options = options;
   }
 
-  /** The namespaces that did not exist when they were last asked for. */
-  get missing(): readonly string[] {
-    return [...this.#missing].sort();
+  /** Which namespaces are skipped, each in a sentence. */
+  get skipped(): readonly string[] {
+    return [...this.#skipped].map(([namespace, absence]) => skipped(namespace, absence)).sort();
   }
 
-  /** False also if that cannot be told. */
-  isMissing(namespace: string): Promise<boolean> {
+  /** Of a namespace that may not be listed. Undefined also if that cannot be told. */
+  absenceOf(namespace: string): Promise<Absence | undefined> {
     const known = this.#asked.get(namespace);
-    if (known && performance.now() - known.at < KEPT_MS) return known.isMissing;
-    const isMissing = this.#ask(namespace);
-    this.#asked.set(namespace, { at: performance.now(), isMissing });
-    return isMissing;
+    if (known && performance.now() - known.at < KEPT_MS) return known.absence;
+    const absence = this.#ask(namespace);
+    this.#asked.set(namespace, { at: performance.now(), absence });
+    return absence;
   }
 
   /** Something was listed in the namespace. */
   seen(namespace: string): void {
-    this.#note(namespace, false);
+    this.#note(namespace, undefined);
   }
 
-  async #ask(namespace: string): Promise<boolean> {
+  async #ask(namespace: string): Promise<Absence | undefined> {
     try {
-      const isMissing = (await this.#api.find(NAMESPACES, namespace, undefined)) === undefined;
-      this.#note(namespace, isMissing);
-      return isMissing;
+      const found = await this.#api.find(NAMESPACES, namespace, undefined);
+      const isTerminating = found?.metadata.deletionTimestamp !== undefined;
+      const absence = found ? (isTerminating ? 'terminating' : undefined) : 'missing';
+      this.#note(namespace, absence);
+      return absence;
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      return false;
+      return undefined;
     }
   }
 
-  #note(namespace: string, isMissing: boolean): void {
-    if (isMissing === this.#missing.has(namespace)) return;
+  #note(namespace: string, absence: Absence | undefined): void {
+    if (absence === this.#skipped.get(namespace)) return;
     const { log, metrics } = this.#options;
-    metrics.namespaceMissing.set({ namespace }, isMissing ? 1 : 0);
-    if (isMissing) {
-      this.#missing.add(namespace);
-      log.warn({ namespace }, skipped(namespace));
+    metrics.namespaceMissing.set({ namespace }, absence ? 1 : 0);
+    if (absence) {
+      this.#skipped.set(namespace, absence);
+      log.warn({ namespace }, skipped(namespace, absence));
     } else {
-      this.#missing.delete(namespace);
-      log.info({ namespace }, `namespace ${namespace} exists again`);
+      this.#skipped.delete(namespace);
+      log.info({ namespace }, `namespace ${namespace} is watched again`);
     }
   }
 }
 
-/** What the log and `/readyz` say of a namespace that does not exist. */
-export const skipped = (namespace: string) => `namespace ${namespace} does not exist; it is skipped until it does`;
+/** What the log, `/readyz` and conditions say of a namespace that is skipped. */
+export function skipped(namespace: string, absence: Absence): string {
+  return absence === 'missing'
+    ? `namespace ${namespace} does not exist; it is skipped until it does`
+    : `namespace ${namespace} is being deleted, and the operator has no rights there; its objects wait until it has`;
+}

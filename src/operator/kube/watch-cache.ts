@@ -5,6 +5,7 @@
 import type { KubeApi } from './kube-api.ts';
 import { type KubeObject, keyOf, LAST_APPLIED } from './kube-object.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
+import { skipped } from './namespace-presence.ts';
 import { type ChangeHandler, type ChangeOrigin, type ObjectChange, ObjectStore } from './object-store.ts';
 import type { Obstacle } from './obstacle.ts';
 import { SharedRuns } from './shared-runs.ts';
@@ -87,10 +88,10 @@ export class WatchCache {
 
   /**
    * Milliseconds since this cache last received anything from the API server, of the namespace that has waited longest;
-   * undefined before each has been listed. Namespaces that do not exist are skipped.
+   * undefined before each has been listed. Namespaces that do not exist or are held back are skipped.
    */
   staleness(now = Date.now()): number | undefined {
-    const heard = this.#parts.filter(({ isSkipped }) => !isSkipped).map(({ lastHeard }) => lastHeard);
+    const heard = this.#parts.filter(({ absence }) => !absence).map(({ lastHeard }) => lastHeard);
     if (heard.length === 0) return 0;
     return heard.includes(undefined) ? undefined : now - Math.min(...heard.map((at) => at ?? now));
   }
@@ -104,7 +105,8 @@ export class WatchCache {
   gapIn(namespace: string): string | undefined {
     const part = this.#partFor(namespace);
     if (!part) return `the operator does not watch namespace ${namespace}`;
-    if (part.isSkipped) return undefined;
+    if (part.absence === 'missing') return undefined;
+    if (part.absence) return skipped(namespace, part.absence);
     return part.obstacle?.message ?? (part.lastHeard === undefined ? 'not listed yet' : undefined);
   }
 

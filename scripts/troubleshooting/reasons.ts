@@ -154,7 +154,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   referenceNotReady: {
     concern: 'another object',
     on: RESOLVED,
-    meaning: 'An object that the spec names has no resource yet, or the operator cannot list its kind.',
+    meaning:
+      'An object that the spec names has no resource yet, or the operator cannot list its kind or does not watch its namespace.',
     remedy: 'Look at that object, or follow the message.',
   },
   referenceDeleting: {
@@ -185,8 +186,8 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'another object',
     on: READY,
     meaning:
-      'The modules declared for the route are not set yet, or the operator may not list them. Until they are, the route has no backend, since it would be open to everybody.',
-    remedy: 'Look at the object that the message names, or grant the right that the message names.',
+      'The modules declared for the route are not set yet, or the operator may not list them or does not watch their namespace. Until they are, the route has no backend, since it would be open to everybody.',
+    remedy: 'Look at the object that the message names, or follow the message.',
   },
   managementConflict: {
     concern: 'another object',

@@ -125,7 +125,8 @@ export class TunnelOperator extends OuterShell {
           secrets,
           dnsEndpoints,
           scope,
-          isOurs: ({ metadata }) => shardSelector === undefined || shardSelector.matches(metadata.labels),
+          isOurs: ({ metadata: { namespace = '', labels } }) =>
+            (scope.isListed?.(namespace) ?? true) && (shardSelector?.matches(labels) ?? true),
           concurrency,
           resyncMs,
           silenceMs,
@@ -158,7 +159,12 @@ export class TunnelOperator extends OuterShell {
     if (!(await this.#cluster.learn())) return;
     const isUsable = this.#owner.untilUsable();
     // A cache that is stopped is never filled.
-    const filling = this.#shared.fill(this.#controllers.map(({ cache }) => cache));
+    const filling = this.#shared.fill(
+      this.#controllers.map(({ cache }) => cache),
+      (namespace) => {
+        for (const controller of this.#controllers) controller.join(namespace);
+      },
+    );
     await Promise.race([filling, this.#stopping.promise]);
     if (this.#state === 'stopping') return;
     this.#state = 'standing-by';

@@ -17,7 +17,7 @@ import { SecretCache } from './managed/secrets/secret-cache.ts';
 import type { OperatorConfig } from './settings.ts';
 
 export type NamedCache = readonly [name: string, cache: WatchCache];
-export type Scope = Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched'>;
+export type Scope = Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched' | 'isListed'>;
 
 export class SharedCaches {
   /** Which namespaces every cache covers. */
@@ -36,7 +36,8 @@ export class SharedCaches {
     this.presence = new NamespacePresence(kube, { log, metrics });
     this.#selected =
       namespaceSelector && new SelectedNamespaces(kube, String(namespaceSelector), { silenceMs, log, metrics });
-    this.scope = { namespaces, presence: this.presence, isWatched: this.#selected?.isWatched };
+    const { isWatched, isListed } = this.#selected ?? {};
+    this.scope = { namespaces, presence: this.presence, isWatched, isListed };
     const watch = { ...this.scope, silenceMs, log, metrics };
     this.secrets = new SecretCache(kube, watch);
     this.dnsEndpoints = new DnsEndpoints(kube, watch);
@@ -49,6 +50,7 @@ export class SharedCaches {
       grants: this.grants.store,
       grantsGap: (namespace) => this.grants.gapIn(namespace),
       catchUpOnGrants: (namespace) => this.grants.catchUp(namespace),
+      unwatched: (namespace) => this.grants.unwatched(namespace),
       digest: digester(config.apiKey),
     });
   }
@@ -63,11 +65,16 @@ export class SharedCaches {
     ];
   }
 
-  /** Fills these caches and those of the kinds, in an order in which each finds what it needs to decide what to keep. */
-  async fill(kinds: readonly WatchCache[]): Promise<void> {
-    await this.#selected?.start(() => {
-      const selected = this.#selected?.watch;
-      for (const cache of [...kinds, ...this.all]) if (cache !== selected) cache.relist();
+  /**
+   * Fills these caches and those of the kinds, in an order in which each finds what it needs to decide what to keep.
+   * @param joined called for each namespace that is watched later, once it is listed
+   */
+  async fill(kinds: readonly WatchCache[], joined: (namespace: string) => void): Promise<void> {
+    const followers = [...kinds, ...this.all].filter((cache) => cache !== this.#selected?.watch);
+    await this.#selected?.start(followers, (namespace) => {
+      joined(namespace);
+      // Objects elsewhere may refer to what turns out not to exist.
+      new EnqueueCrossing(this.inputs).enqueue(namespace);
     });
     await Promise.all([...kinds.map((cache) => cache.start()), this.secrets.watch.start()]);
     await this.secrets.watch.filled;

@@ -8,10 +8,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ensureBinaries } from '../../dev/control-plane/binaries.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { LabelSelector } from '../../src/operator/kube/label-selector.ts';
+import { resourceIdOf } from '../../src/operator/managed/knowledge/inputs.ts';
 import { cluster, createNamespace, kubectl } from '../harness.ts';
 import { skipFor } from '../skip.ts';
 import { chartAccount } from './chart-account.ts';
-import { POLICIES, policy } from './manifest.ts';
+import { type Manifest, manifest, ours, POLICIES, policy } from './manifest.ts';
 import { eventually, ROOT, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'watched', operators: 0 });
@@ -19,15 +20,14 @@ const { namespace, kube } = stack;
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
 const IN_PODS = process.env.TEST_PODS ? 'not in Pods: it needs an account of its own' : undefined;
 
-const apply = async (where: string, name: string, spec: object = {}) =>
-  expect(await kubectl(['-n', where, 'apply', '-f', '-'], { input: JSON.stringify(policy(name, spec)) })).toMatchObject(
-    {
-      code: 0,
-    },
-  );
-const reasonIn = async (where: string, name: string) => {
+const applyAll = async (where: string, ...items: readonly object[]) => {
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  expect(await kubectl(['-n', where, 'apply', '-f', '-'], { input })).toMatchObject({ code: 0 });
+};
+const apply = (where: string, name: string, spec: object = {}) => applyAll(where, policy(name, spec));
+const reasonIn = async (where: string, name: string, kind = 'ippolicy') => {
   const path = '{.status.conditions[?(@.type=="Ready")].reason}';
-  return (await kubectl(['-n', where, 'get', 'ippolicy', name, '-o', `jsonpath=${path}`])).stdout;
+  return (await kubectl(['-n', where, 'get', kind, name, '-o', `jsonpath=${path}`])).stdout;
 };
 const isReady = (where: string, name: string) =>
   eventually(async () => expect(await reasonIn(where, name)).toBe('Available'));
@@ -50,6 +50,32 @@ async function typed(page: string, heading: string, replaced: Readonly<Record<st
   const env = { PATH, HOME: tmpdir(), KUBECONFIG: kubeconfigPath };
   await promisify(execFile)('bash', ['-ec', commands], { env, cwd: ROOT });
 }
+
+const ROUTE = ours('httpsedgeroutes');
+/** A route whose modules lack a Secret, so that it waits for them, and modules of a TLS edge that are set. */
+const WAITING: readonly Manifest[] = [
+  manifest('HTTPResponseBackend', 'shop', { body: { value: 'inside' } }),
+  manifest('HTTPSEdge', 'shop'),
+  manifest('HTTPSEdgeRoute', 'shop', {
+    edgeRef: { name: 'shop' },
+    match: '/',
+    matchType: 'path_prefix',
+    backendRef: { kind: 'HTTPResponseBackend', name: 'shop' },
+  }),
+  manifest('HTTPSEdgeRouteModules', 'shop', {
+    routeRef: { name: 'shop' },
+    oidc: {
+      issuer: 'https://accounts.example.com',
+      clientId: { value: 'shop' },
+      clientSecret: { secretKeyRef: { name: 'none', key: 'secret' } },
+    },
+  }),
+  manifest('TLSEdge', 'shop'),
+  manifest('TLSEdgeModules', 'shop', {
+    tlsEdgeRef: { name: 'shop' },
+    ipRestriction: { ipPolicyRefs: [{ name: 'first' }] },
+  }),
+];
 
 describe('a namespace', skipFor(IN_PODS), () => {
   test('that does not exist keeps no other from being served, and is served once it exists', async () => {
@@ -142,6 +168,13 @@ describe('a namespace', skipFor(IN_PODS), () => {
     await apply(other, 'second');
     await isReady(one, 'first');
     expect(await reasonIn(other, 'second')).toBe('Pending');
+    await applyAll(one, ...WAITING);
+    const settled = async () => {
+      expect(await reasonIn(one, 'shop', 'httpsedgeroute')).toBe('WaitingForModules');
+      expect(await reasonIn(one, 'shop', 'httpsedgeroutemodules')).toBe('SourceNotFound');
+      expect(await reasonIn(one, 'shop', 'tlsedgemodules')).toBe('Available');
+    };
+    await eventually(settled);
 
     await label(other, 'yes');
     await isReady(other, 'second');
@@ -153,8 +186,21 @@ describe('a namespace', skipFor(IN_PODS), () => {
     await apply(other, 'witness');
     await isReady(other, 'witness');
     expect((await kube.get(POLICIES, 'first', one)).status).toMatchObject({ observedGeneration: 1 });
+    await settled();
+    const [edge = '', route = ''] = resourceIdOf(await kube.get(ROUTE, 'shop', one))?.split('/') ?? [];
+    expect(await stack.client.httpsEdgeRoutes(edge).get(route)).toMatchObject({ backend: null });
+
+    await label(one, 'yes');
+    await eventually(async () =>
+      expect((await kube.get(POLICIES, 'first', one)).status).toMatchObject({ observedGeneration: 2 }),
+    );
+    await settled();
+    // At no time was anything of it said to be missing but the Secret.
+    const missing = stack.logs.filter((line) => line.includes('does not exist') && line.includes(one));
+    expect(missing.filter((line) => !line.includes(`Secret ${one}/none`))).toEqual([]);
+    expect(await stack.client.httpsEdgeRoutes(edge).get(route)).toMatchObject({ backend: null });
+    expect(await kubectl(['-n', one, 'delete', 'tunnels', '--all', '--timeout=60s'])).toMatchObject({ code: 0 });
     for (const [where, name] of [
-      [one, 'first'],
       [other, 'second'],
       [other, 'witness'],
     ] as const)

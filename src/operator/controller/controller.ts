@@ -46,8 +46,8 @@ export interface ControllerOptions {
   secrets: SecretCache;
   dnsEndpoints: DnsEndpoints;
   /** Which namespaces to watch. */
-  scope: Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched'>;
-  /** Whether this process reconciles the object; objects of other shards are only known. */
+  scope: Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched' | 'isListed'>;
+  /** Whether this process reconciles the object; others, such as those of other shards, are only known. */
   isOurs(object: KubeObject): boolean;
   /** Maximum number of concurrent reconciles of this kind. */
   concurrency: number;
@@ -121,8 +121,7 @@ export class Controller {
     this.#resync = new Resync({ kind, store: ours, queue: this.#queue, everyMs: resyncMs, metrics, tracing, log });
     kind.inputs.addPeer(kind.name, {
       store,
-      gap: () =>
-        this.cache.staleness() === undefined ? (this.cache.obstacle()?.message ?? 'not listed yet') : undefined,
+      gap: (namespace) => this.cache.gapIn(namespace),
       ownerKind: kind.declared.owner?.kind,
       modulesIn: (object) => kind.modulesIn(object),
       referencesIn: (object) => kind.referencesIn(object),
@@ -158,6 +157,11 @@ export class Controller {
   startLate(): void {
     this.start();
     enqueueAround(this.name, this.#kind.inputs);
+  }
+
+  /** Takes up the objects of a namespace that is watched from now on. */
+  join(namespace: string): void {
+    for (const object of this.#ours()) if (object.metadata.namespace === namespace) this.#queue.add(keyOf(object));
   }
 
   /** Takes no new work; resolves when the reconciles in progress have finished. */

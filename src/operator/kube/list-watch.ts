@@ -65,7 +65,7 @@ export class ListWatch {
   /** Aborted to list again. */
   #round = new AbortController();
   readonly #listed = Promise.withResolvers<void>();
-  readonly #tried = Promise.withResolvers<void>();
+  #tried = Promise.withResolvers<void>();
   #version: string | undefined;
   #lastHeard = 0;
   /** How many events the watches have received. */
@@ -91,11 +91,16 @@ export class ListWatch {
     return this.#listed.promise;
   }
 
-  /** Lists again at once, since other objects are to be kept than before. */
-  relist(): void {
+  /** Lists again at once, since more objects are to be kept than before; resolves as `start` does. */
+  relist(): Promise<void> {
+    const before = this.#tried;
+    this.#tried = Promise.withResolvers();
+    // Whoever waits for an earlier list waits for this one instead.
+    void this.#tried.promise.then(before.resolve);
     this.#version = undefined;
     this.#round.abort();
     this.#round = new AbortController();
+    return this.#tried.promise;
   }
 
   /** Resolves when the watch has ended. */
@@ -149,6 +154,7 @@ export class ListWatch {
       const { signal } = this.#round;
       try {
         if (this.#version === undefined) await this.#list(signal);
+        signal.throwIfAborted();
         this.#listed.resolve();
         this.#tried.resolve();
         await this.#watch(this.#version ?? '', signal);
@@ -175,7 +181,7 @@ export class ListWatch {
         else this.#failures.warn(error, `${phase} failed; will resume`, { resource: type.plural, namespace, failures });
       }
       const pause = failures === 0 ? RETRY.firstMs * Math.random() : backoff(failures, RETRY);
-      await this.#pause(Math.max(pause, retryAfterMs));
+      await this.#pause(Math.max(pause, retryAfterMs), signal);
     }
   }
 
@@ -281,7 +287,7 @@ export class ListWatch {
     this.#options.metrics.watchActivity.inc({ resource: this.#options.type.plural, activity });
   }
 
-  async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
+  async #pause(ms: number, round: AbortSignal): Promise<void> {
+    await delay(ms, undefined, { signal: AbortSignal.any([this.#stop.signal, round]) }).catch(() => {});
   }
 }

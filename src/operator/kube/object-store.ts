@@ -94,6 +94,13 @@ export class ObjectStore {
     ];
   }
 
+  /** Drops the objects of a namespace as if it had never been known: they may come back unchanged. */
+  forget(namespace: string): ObjectChange[] {
+    const gone = [...this.#objects].filter(([, { metadata }]) => metadata.namespace === namespace);
+    for (const [key] of gone) this.#objects.delete(key);
+    return gone.map(([key, object]) => ({ type: 'deleted', key, object }));
+  }
+
   #isBuried(key: string, { metadata: { uid, resourceVersion } }: KubeObject): boolean {
     const tombstone = this.#tombstones.get(key);
     return tombstone?.uid === uid && !isNewer(resourceVersion, tombstone.version);

@@ -13,13 +13,17 @@ import { SharedRuns } from './shared-runs.ts';
 export interface WatchCacheOptions extends Omit<ListWatchOptions, 'namespace' | 'sink'> {
   /** All, if undefined. */
   namespaces?: readonly string[] | undefined;
-  /** With all namespaces: which of them count. When that changes, call `relist`. */
+  /** With all namespaces: which of them count. Call `relist` when one is added, and `forget` when one is removed. */
   isWatched?: ((namespace: string) => boolean) | undefined;
+  /** Of these, which have been listed since they were added. */
+  isListed?: ((namespace: string) => boolean) | undefined;
   /** Keeps only what the controller reads; called once per object version. */
   transform?: (object: KubeObject) => KubeObject;
   /** Whether to keep the object; without it, all are kept. */
   isKept?: (object: KubeObject) => boolean;
 }
+
+const NOT_LISTED = 'not listed yet';
 
 export class WatchCache {
   readonly store = new ObjectStore();
@@ -56,9 +60,14 @@ export class WatchCache {
     return Promise.all(this.#parts.map(({ listed }) => listed)).then(() => {});
   }
 
-  /** Lists again, since other namespaces count than before. */
-  relist(): void {
-    for (const part of this.#parts) part.relist();
+  /** Lists again, since more namespaces count than before; resolves when all that can be listed is in the store. */
+  async relist(): Promise<void> {
+    await Promise.all(this.#parts.map((part) => part.relist()));
+  }
+
+  /** Drops the objects of a namespace that counts no longer. */
+  forget(namespace: string): void {
+    this.#emit(this.store.forget(namespace), 'watch');
   }
 
   /** Ends the watch; resolves when it has ended. */
@@ -78,7 +87,8 @@ export class WatchCache {
 
   /** Stores the response to our own write, so that the next reconcile does not act on an older version. */
   observe(written: KubeObject): void {
-    this.#emit(this.store.put(this.#keep(written)), 'own');
+    // The reconcile may have outlasted the watch of its namespace.
+    if (this.#isWatched(written)) this.#emit(this.store.put(this.#keep(written)), 'own');
   }
 
   /** Removes an object that this process deleted. */
@@ -103,11 +113,17 @@ export class WatchCache {
 
   /** Why the store may lack objects of the namespace that exist; undefined if it has them all. */
   gapIn(namespace: string): string | undefined {
+    const unwatched = this.unwatched(namespace);
     const part = this.#partFor(namespace);
-    if (!part) return `the operator does not watch namespace ${namespace}`;
-    if (part.absence === 'missing') return undefined;
-    if (part.absence) return skipped(namespace, part.absence);
-    return part.obstacle?.message ?? (part.lastHeard === undefined ? 'not listed yet' : undefined);
+    if (unwatched !== undefined || part?.absence === 'missing') return unwatched;
+    if (part?.absence) return skipped(namespace, part.absence);
+    return part?.obstacle?.message ?? (part?.lastHeard === undefined ? NOT_LISTED : undefined);
+  }
+
+  /** Why no cache need have objects of the namespace, whatever exists there; undefined if it is watched. */
+  unwatched(namespace: string): string | undefined {
+    if (!this.#partFor(namespace)) return `the operator does not watch namespace ${namespace}`;
+    return this.#options.isListed?.(namespace) === false ? NOT_LISTED : undefined;
   }
 
   #partFor(namespace: string): ListWatch | undefined {
@@ -118,7 +134,11 @@ export class WatchCache {
   #sink(namespace: string | undefined): ListWatchOptions['sink'] {
     return {
       kept: (listed) => (this.#isKept(listed) ? [this.#keep(listed)] : []),
-      listed: (objects, version) => this.#emit(this.store.replace(objects, version, namespace), 'watch'),
+      // Namespaces may have been removed since the page was read.
+      listed: (objects, version) => {
+        const watched = objects.filter((object) => this.#isWatched(object));
+        this.#emit(this.store.replace(watched, version, namespace), 'watch');
+      },
       changed: (object) => {
         if (this.#isKept(object)) this.#emit(this.store.put(this.#keep(object)), 'watch');
       },
@@ -129,8 +149,11 @@ export class WatchCache {
   }
 
   #isKept(object: KubeObject): boolean {
-    const { isKept, isWatched } = this.#options;
-    return (isWatched?.(object.metadata.namespace ?? '') ?? true) && (isKept?.(object) ?? true);
+    return this.#isWatched(object) && (this.#options.isKept?.(object) ?? true);
+  }
+
+  #isWatched({ metadata }: KubeObject): boolean {
+    return this.#options.isWatched?.(metadata.namespace ?? '') ?? true;
   }
 
   #keep(object: KubeObject): KubeObject {

@@ -15,11 +15,12 @@ function at(text: string) {
   return object({ name, uid, version });
 }
 
-/** `put a/x 1`, `remove a/x 1`, `remove a/x 1 at 60000` (milliseconds), or `list 5: a/x 1, b/y 2`. */
+/** `put a/x 1`, `remove a/x 1`, `remove a/x 1 at 60000` (milliseconds), `forget` of all, or `list 5: a/x 1, b/y 2`. */
 function play(store: ObjectStore, step: string): ObjectChange[] {
   const [, put, gone, goneAt, version = '', items = ''] =
     /^(?:put (.+)|remove (.+?)(?: at (\d+))?|list (\d+):(.*))$/.exec(step) ?? [];
   if (put !== undefined) return store.put(at(put));
+  if (step === 'forget') return store.forget('ns');
   if (gone !== undefined) return store.remove(at(gone), goneAt === undefined ? undefined : Number(goneAt));
   const listed = items.split(',').map((item) => item.trim());
   return store.replace(listed.filter((item) => item !== '').map(at), version);
@@ -75,6 +76,9 @@ test.each<[string, string[], string[]]>([
     ['remove a/x 2 at 0', 'remove b/x 2 at 100000', 'remove a/x 2 at 110000', 'remove c/x 2 at 225000', 'put b/x 1'],
     ['added b/x 1'],
   ],
+
+  ['a namespace can be forgotten', ['put a/x 1', 'put b/y 2', 'forget'], ['deleted a/x 1', 'deleted b/y 2']],
+  ['what was forgotten may come back unchanged', ['put a/x 5', 'forget', 'put a/x 5'], ['added a/x 5']],
 
   ['a list adds', ['list 10: a/x 1'], ['added a/x 1']],
   ['a list updates', ['put a/x 1', 'list 10: a/x 2'], ['updated a/x 1>2']],

@@ -1,7 +1,8 @@
-/** Namespaces that a cache may not list, and that come back. */
+/** Namespaces that a cache stops to watch, or may not list, and that come back. */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test, vi } from 'vitest';
+import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { createKubeMetrics } from '../../../src/operator/kube/metrics.ts';
 import { NamespacePresence } from '../../../src/operator/kube/namespace-presence.ts';
 import { object } from '../objects.ts';
@@ -37,5 +38,64 @@ describe('a namespace that may not be listed', () => {
     await vi.waitFor(() => expect(cache.gapIn('ns')).toBeUndefined(), 10_000);
     expect(presence.skipped).toEqual([]);
     expect([changes, lines]).toEqual([['watch: added a 1'], [says, 'namespace ns is watched again']]);
+  });
+});
+
+describe('a cache of selected namespaces', () => {
+  const inside = (namespace: string, version = 1) => object({ version, metadata: { namespace } });
+  async function selecting(names: string[], ...answers: Answer[]) {
+    const [selected, listed] = [new Set(names), new Set(names)];
+    const { cache, askedFor } = await setUp(answers, {
+      isWatched: (namespace) => selected.has(namespace),
+      isListed: (namespace) => listed.has(namespace),
+    });
+    return { cache, selected, listed, askedFor };
+  }
+  const both = page(5, [inside('one'), inside('two')]);
+  const answers = [both, hanging(), both, hanging()];
+  const known = (cache: { store: { values(): Iterable<KubeObject> } }) =>
+    [...cache.store.values()].map(({ metadata }) => metadata.namespace);
+
+  test('lists again when one is added, and says so until all caches have', async () => {
+    const { cache, selected, listed, askedFor } = await selecting(['one'], ...answers);
+    const gaps = () => [cache.gapIn('two'), cache.unwatched('two')];
+    await cache.start();
+    await askedFor(2);
+    expect([known(cache), cache.gapIn('one')]).toEqual([['one'], undefined]);
+    expect(gaps()).toEqual(Array(2).fill('the operator does not watch namespace two'));
+    selected.add('two');
+    await cache.relist();
+    expect(known(cache)).toEqual(['one', 'two']);
+    expect(gaps()).toEqual(Array(2).fill('not listed yet'));
+    listed.add('two');
+    expect(gaps()).toEqual([undefined, undefined]);
+  });
+
+  test('drops the objects of one that is removed, which come back with it unchanged', async () => {
+    const { cache, selected, askedFor } = await selecting(['one', 'two'], ...answers);
+    await cache.start();
+    await askedFor(2);
+    selected.delete('two');
+    cache.forget('two');
+    // The reconcile that is under way.
+    cache.observe(inside('two', 7));
+    expect(known(cache)).toEqual(['one']);
+    selected.add('two');
+    await cache.relist();
+    expect(known(cache)).toEqual(['one', 'two']);
+  });
+
+  test('keeps nothing of one that is removed while it is listed', async () => {
+    const gate = Promise.withResolvers<void>();
+    const rest: Answer = (...args) => void gate.promise.then(() => page(5, [])(...args));
+    const first = page(5, [inside('one'), inside('two')], 'more');
+    const { cache, selected, askedFor } = await selecting(['one', 'two'], first, rest, hanging());
+    const started = cache.start();
+    await askedFor(2);
+    selected.delete('two');
+    cache.forget('two');
+    gate.resolve();
+    await started;
+    expect(known(cache)).toEqual(['one']);
   });
 });

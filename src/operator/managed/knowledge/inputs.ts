@@ -26,8 +26,8 @@ import type { SourceCache } from './source-cache.ts';
 /** The objects of one kind, as others refer to them. */
 export interface Peer {
   readonly store: ObjectStore;
-  /** Why the store may lack objects that exist; undefined if it has them all. */
-  gap?(): string | undefined;
+  /** Why the store may lack objects of the namespace that exist; undefined if it has them all. */
+  gap?(namespace: string): string | undefined;
   /** For kinds whose objects declare modules: the kind of their owners. */
   readonly ownerKind?: string | undefined;
   /** The modules that the object declares for its owner. */
@@ -67,6 +67,8 @@ export interface InputsOptions {
   grantsGap?(namespace: string): string | undefined;
   /** Lists the namespace's ReferenceGrants into `grants`, since their watch may lag. @throws KubeError, KubeUnreachableError */
   catchUpOnGrants?(namespace: string): Promise<void>;
+  /** Why objects of the namespace are unknown, whatever exists there; undefined if it is watched. */
+  unwatched?(namespace: string): string | undefined;
   digest: Digester;
 }
 
@@ -177,17 +179,23 @@ export class Inputs {
   /**
    * Brings the caches up to date with every object that may declare modules for this one. Their watches lag independently,
    * and an object that could not be listed would count as missing.
+   * @returns why some may be unknown nevertheless; undefined if none are
    * @throws KubeError, KubeUnreachableError
    */
-  async catchUpOnModules(kind: string, { metadata: { namespace = '', name } }: KubeObject): Promise<void> {
+  async catchUpOnModules(
+    kind: string,
+    { metadata: { namespace = '', name } }: KubeObject,
+  ): Promise<string | undefined> {
     // If grants cannot be read, none permits anything, as for every reference.
     await this.#options.catchUpOnGrants?.(namespace).catch(ignoreForbidden);
     const lists = [...this.#peers].flatMap(([from, peer]) => {
       if (peer.ownerKind !== kind) return [];
       const others = grantedTo([...this.#options.grants.values()], from, { kind, namespace, name });
-      return [...new Set([namespace, ...others])].map((each) => peer.catchUp?.(each));
+      return [...new Set([namespace, ...others])].map((each) => peer.catchUp?.(each).then(() => each));
     });
-    await Promise.all(lists);
+    // Only now: a namespace that is no longer watched leaves the caches at once, even during the lists.
+    const gaps = (await Promise.all(lists)).map((each) => each && this.#options.unwatched?.(each));
+    return gaps.find((gap) => gap !== undefined);
   }
 
   /** The objects that the object refers to. */
@@ -238,7 +246,7 @@ export class Inputs {
     }
     const target = this.#find(to);
     if (!target) {
-      const gap = this.peer(to.kind)?.gap?.();
+      const gap = this.peer(to.kind)?.gap?.(to.namespace);
       if (gap !== undefined) throw unresolved(REASON.referenceNotReady, path, `${what} is not known yet: ${gap}`);
       throw unresolved(REASON.referenceNotFound, path, `${what} does not exist: create it, or correct the reference`);
     }

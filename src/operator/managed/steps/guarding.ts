@@ -60,8 +60,9 @@ async function missingModules(managed: ManagedObject, spec: ManagedSpec, remote?
 async function catchUp(managed: ManagedObject): Promise<string | undefined> {
   const { object, kind } = managed;
   try {
-    await kind.inputs.catchUpOnModules(kind.name, object);
-    return undefined;
+    const gap = await kind.inputs.catchUpOnModules(kind.name, object);
+    if (gap !== undefined) managed.retryRefused();
+    return gap;
   } catch (error) {
     if (!(error instanceof KubeError && error.isForbidden)) throw error;
     managed.retryRefused();

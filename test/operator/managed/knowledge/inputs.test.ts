@@ -53,7 +53,7 @@ describe('a reference', () => {
     },
     {
       grants: new Map([grant('elsewhere', 'there'), grant('ns', 'there'), grant('ns', 'gone')].entries()),
-      peers: { TLSEdge: { gap: () => 'not listed yet' } },
+      peers: { TLSEdge: { gap: (namespace) => (namespace === 'ns' ? 'not listed yet' : undefined) } },
     },
   );
   const forEver = { isImmutable: true };
@@ -185,6 +185,16 @@ describe('before modules that no known object declares are deleted,', () => {
     expect(asked).toEqual(['ns', 'there']);
     await catchingUp({ catchUp }, { catchUpOnGrants: () => refusing(403) });
     expect(asked).toEqual(['ns', 'there', 'ns']);
+  });
+
+  test('a namespace that is no longer watched after the lists is named, since its objects are forgotten', async () => {
+    const watched = new Set(['ns', 'there']);
+    const unwatched = (namespace: string) => (watched.has(namespace) ? undefined : `unwatched: ${namespace}`);
+    const grants = new Map([['late', grant('there', 'office', 'ns')]]);
+    const listing = (leaving?: string) => ({ catchUp: async () => void (leaving && watched.delete(leaving)) });
+    expect(await catchingUp(listing(), { grants, unwatched })).toBeUndefined();
+    expect(await catchingUp(listing('there'), { grants, unwatched })).toBe('unwatched: there');
+    expect(await catchingUp(listing('ns'), { unwatched })).toBe('unwatched: ns');
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { KubeError } from '../../../../src/operator/kube/kube-error.ts';
 import { ObjectStore } from '../../../../src/operator/kube/object-store.ts';
 import type { Inputs } from '../../../../src/operator/managed/knowledge/inputs.ts';
@@ -84,6 +84,12 @@ test('a resource does not serve while it is unknown whether modules are declared
   const { waiting } = await guarded(managed, spec);
   expect(waiting?.message).toContain('whether any are declared cannot be told: may not list');
   expect(managed.retryAt).toBeInstanceOf(Date);
+  const unwatched = await serving({});
+  const said = Promise.resolve('its namespace is not watched');
+  vi.spyOn(unwatched.managed.kind.inputs, 'catchUpOnModules').mockReturnValue(said);
+  const held = await guarded(unwatched.managed, unwatched.spec);
+  expect(held.waiting?.message).toContain('whether any are declared cannot be told: its namespace is not watched');
+  expect(unwatched.managed.retryAt).toBeInstanceOf(Date);
   const refusal = new KubeError(500, 'InternalError', 'x');
   const failing = await serving({}, {}, refusal);
   await expect(guarded(failing.managed, failing.spec)).rejects.toBe(refusal);

@@ -13,6 +13,8 @@ export const LOCKS = {
   bootstrap: 7_211_004_328,
   /** Of the processes that share a database, only one deletes old events. */
   eventRetention: 7_211_004_329,
+  /** Only one process at a time fans out events: each must find what the one before has made of earlier events. */
+  eventFanOut: 7_211_004_330,
 } as const;
 
 /**
@@ -33,7 +35,7 @@ export async function lockUntilCommit(tx: Executor, lock: (typeof LOCKS)['users'
 }
 
 /** Takes a lock until the transaction ends, unless another one has it. */
-export async function tryLockUntilCommit(tx: Executor, lock: (typeof LOCKS)['eventRetention']): Promise<boolean> {
+export async function tryLockUntilCommit(tx: Executor, lock: (typeof LOCKS)['eventRetention' | 'eventFanOut']): Promise<boolean> {
   const [row] = await tx.query({ text: 'select pg_try_advisory_xact_lock($1) as taken', values: [lock] });
   return row?.taken === true;
 }

@@ -29,11 +29,18 @@ export function changeEvent(name: string, kind: ChangeKind, actor: string, paylo
 
 const COLUMNS = ['id', 'type', 'occurred_at', 'actor', 'resource_id', 'payload'];
 
-/** A CTE that inserts one event whose values are parameters from `$first` on. */
+/** CTEs that insert one event, whose values are parameters from `$first` on, and queue it for its subscriptions. */
 export function eventCte(first: number): string {
   const parameters = COLUMNS.map((_, index) => `$${first + index}`).join(', ');
-  return `event as (insert into events (${COLUMNS.join(', ')}) values (${parameters}))`;
+  return `
+    event as (insert into events (${COLUMNS.join(', ')}) values (${parameters})),
+    queued as (
+      insert into event_queue (event_id, subscription_ids)
+      select $${first + COLUMNS.indexOf('id')}, array_agg(id) from event_subscriptions
+       where ${subscribesTo(`$${first + COLUMNS.indexOf('type')}`)} having count(*) > 0)`;
 }
+
+const subscribesTo = (type: string) => `${type} = any(sources) and destination_ids <> '{}'`;
 
 /** How many values `eventCte` takes. */
 export const EVENT_VALUES = COLUMNS.length;
@@ -44,8 +51,13 @@ export function eventValues(event: OutboxEvent): unknown[] {
   return [id, type, occurred_at, actor, resource_id, JSON.stringify(payload)];
 }
 
-/** A CTE that inserts events given as one JSON array in parameter `$at`. */
+/** The same for events given as one JSON array in parameter `$at`. */
 export function eventsCte(at: number): string {
   const columns = COLUMNS.join(', ');
-  return `event as (insert into events (${columns}) select ${columns} from jsonb_populate_recordset(null::events, $${at}::jsonb))`;
+  const given = `jsonb_populate_recordset(null::events, $${at}::jsonb)`;
+  return `
+    event as (insert into events (${columns}) select ${columns} from ${given}),
+    queued as (
+      insert into event_queue (event_id, subscription_ids)
+      select g.id, array_agg(s.id) from ${given} g join event_subscriptions s on ${subscribesTo('g.type')} group by g.id)`;
 }

@@ -1,0 +1,71 @@
+/** One attempt to deliver the head of a stream. */
+import { z } from 'zod';
+import type { Head, Settled } from '../queue/streams.ts';
+import type { Courier, Destination, SentEvent } from '../wire/courier.ts';
+import { afterFailure } from './schedule.ts';
+
+const row = z.object({
+  id: z.string(),
+  type: z.string(),
+  occurred_at: z.string(),
+  actor: z.string(),
+  resource_id: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+  revision: z.number().nullish(),
+  changed_fields: z.array(z.string()).nullish(),
+});
+
+export interface AttemptOptions {
+  courier: Courier;
+  destination: Destination;
+  signal: AbortSignal;
+  now?: () => Date;
+  random?: () => number;
+}
+
+export interface Attempted extends Settled {
+  /** The receiver has said that it wants nothing more. */
+  readonly gone: boolean;
+}
+
+/** @throws the signal's reason if the attempt was aborted: nobody knows what became of it */
+export async function attempt(
+  head: Head,
+  { courier, destination, signal, now = () => new Date(), random = Math.random }: AttemptOptions,
+): Promise<Attempted> {
+  const { resourceId, id } = head;
+  const none = { nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false };
+  const dropped = (error: string) => ({ resourceId, id, state: 'dropped' as const, ...none, error });
+  if (!head.event) return dropped('The event is older than events are kept.');
+  if (!head.wanted) return dropped('No subscription sends the event to this destination any more.');
+  const startedAt = now();
+  const answer = await courier.deliver(destination, sent(head), signal);
+  signal.throwIfAborted();
+  const result = {
+    resourceId,
+    id,
+    attemptedAt: startedAt.toISOString(),
+    statusCode: answer.status ?? null,
+    answer: answer.body ?? null,
+    error: answer.error ?? null,
+    gone: answer.gone ?? false,
+  };
+  if (answer.delivered) return { ...result, state: 'delivered', nextAt: null };
+  const firstAttemptAt = head.firstAttemptAt === null ? startedAt : new Date(head.firstAttemptAt);
+  const next = afterFailure({ attempts: (head.attempts ?? 0) + 1, firstAttemptAt }, answer, now(), random);
+  if ('givenUp' in next) return { ...result, state: 'failed', nextAt: null };
+  return { ...result, state: 'pending', nextAt: next.retryAt.toISOString() };
+}
+
+function sent({ event, seq }: Head): SentEvent {
+  const { id, type, occurred_at, actor, resource_id, payload, revision, changed_fields } = row.parse(event);
+  const data = {
+    ...payload,
+    ...(revision == null ? {} : { revision }),
+    ...(changed_fields == null ? {} : { changed_fields }),
+  };
+  const time = new Date(occurred_at).toISOString();
+  // As the CloudEvents extension wants it: in the order of text.
+  const sequence = String(seq).padStart(19, '0');
+  return { id, type, time, subject: resource_id, sequence, principal: actor, data };
+}

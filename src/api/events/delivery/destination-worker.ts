@@ -1,0 +1,95 @@
+/**
+ * Delivers what is due at one destination while its lease is held: up to 16 deliveries at once, of different resources.
+ * Results are written together, so that a quick receiver costs two statements for many deliveries.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../../store/database.ts';
+import type { HeldLease } from '../leases/lease-holder.ts';
+import { destinationOf, dueHeads, type Head, settle } from '../queue/streams.ts';
+import type { Courier, Destination } from '../wire/courier.ts';
+import { type Attempted, attempt } from './attempt.ts';
+import type { Health } from './health.ts';
+
+/** Deliveries at once, for one destination. */
+export const IN_FLIGHT = 16;
+/** Heads that are read at once, so that the next delivery does not wait for a statement. */
+const AHEAD = 64;
+/** A pause or another URL takes effect after this time at the latest. */
+const DESTINATION_AGE_MS = 1_000;
+
+export interface WorkerOptions {
+  db: Database;
+  courier: Courier;
+  /** The destination as it is now, with its secrets; undefined if it is paused or gone. */
+  open: (id: string) => Promise<Destination | undefined>;
+  health: (destinationId: string) => Health;
+  /** Permits for deliveries, shared by all destinations of the process. */
+  permits: { take(): boolean; give(): void };
+  /** How often to look for what has become due. */
+  pollMs: number;
+}
+
+/** Returns when nothing is due any more, the lease is lost, or the destination is paused. */
+export async function serve({ lease, lost }: HeldLease, options: WorkerOptions): Promise<void> {
+  const { db, courier, permits, pollMs } = options;
+  const id = destinationOf(lease);
+  const health = options.health(id);
+  /** Resources with a head that has been read and not been settled. */
+  const busy = new Set<string>();
+  const ready: Head[] = [];
+  let results: Attempted[] = [];
+  let inFlight = 0;
+  let destination: Destination | undefined;
+  let openedAt = Number.NEGATIVE_INFINITY;
+  let progressed = Promise.withResolvers<void>();
+
+  const start = (head: Head, to: Destination) => {
+    inFlight++;
+    attempt(head, { courier, destination: to, signal: lost })
+      .then((result) => void results.push(result))
+      // Aborted with the lease: the next holder repeats it.
+      .catch(() => undefined)
+      .finally(() => {
+        inFlight--;
+        permits.give();
+        progressed.resolve();
+      });
+  };
+  const flush = async () => {
+    const batch = results;
+    results = [];
+    if (batch.length === 0) return true;
+    if (!(await settle(db, lease, batch))) return false;
+    for (const { resourceId } of batch) busy.delete(resourceId);
+    await health.note(batch);
+    return true;
+  };
+
+  try {
+    while (!lost.aborted && (await flush())) {
+      if (performance.now() - openedAt > DESTINATION_AGE_MS) {
+        destination = await options.open(id);
+        openedAt = performance.now();
+      }
+      if (!destination) ready.length = 0;
+      else if (ready.length < IN_FLIGHT) {
+        const found = await dueHeads(db, id, { limit: AHEAD - ready.length, except: [...busy] });
+        for (const { resourceId } of found) busy.add(resourceId);
+        ready.push(...found);
+      }
+      while (destination && ready.length > 0 && inFlight < IN_FLIGHT && permits.take()) {
+        const head = ready.shift();
+        if (head) start(head, destination);
+      }
+      if (inFlight === 0 && results.length === 0 && ready.length === 0) return;
+      if (results.length > 0) continue;
+      progressed = Promise.withResolvers();
+      const poll = new AbortController();
+      const woken = delay(pollMs, undefined, { signal: poll.signal }).catch(() => undefined);
+      await Promise.race([progressed.promise, woken]);
+      poll.abort();
+    }
+  } finally {
+    await health.flush();
+  }
+}

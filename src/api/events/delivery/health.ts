@@ -1,0 +1,65 @@
+/** How deliveries to a destination are going, and when it is paused for it. */
+import { z } from 'zod';
+import type { Executor } from '../../store/database.ts';
+import type { Attempted } from './attempt.ts';
+
+/** A destination is paused after this time without a success. */
+const GIVE_UP_MS = 72 * 3_600_000;
+/** Successes are not recorded more often than this. */
+const EVERY_MS = 1_000;
+
+export const GONE = 'The receiver answered 410 Gone: it wants no more events.';
+export const FAILING = 'No delivery has succeeded for three days.';
+
+export interface Health {
+  note(results: readonly Attempted[]): Promise<void>;
+  /** Records what has not been recorded yet. */
+  flush(): Promise<void>;
+}
+
+export interface HealthOptions {
+  pause: (destinationId: string, reason: string) => Promise<void>;
+  now?: () => number;
+}
+
+const NOTE = `
+  insert into event_destination_health as h (destination_id, last_success_at, last_failure_at, failing_since, last_error)
+  select $1, $2, $3, case when $2::timestamptz is null then $3::timestamptz end, $4
+   where exists (select from event_destinations where id = $1)
+  on conflict (destination_id) do update set
+    last_success_at = greatest(h.last_success_at, excluded.last_success_at),
+    last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at),
+    failing_since = case when $2::timestamptz is null then coalesce(h.failing_since, excluded.failing_since) end,
+    last_error = coalesce(excluded.last_error, h.last_error)
+  returning failing_since`;
+
+const noted = z.object({ failing_since: z.string().nullable() });
+
+/** The health of one destination, as far as this process sees it. */
+export function healthOf(db: Executor, id: string, { pause, now = Date.now }: HealthOptions): Health {
+  let lastSuccess: string | null = null;
+  let writtenAt = Number.NEGATIVE_INFINITY;
+
+  async function write(lastFailure: Attempted | undefined): Promise<void> {
+    writtenAt = now();
+    const values = [id, lastSuccess, lastFailure?.attemptedAt ?? null, lastFailure?.error ?? null];
+    lastSuccess = null;
+    const [row] = await db.query({ name: 'event_destination_health.note', text: NOTE, values });
+    if (!row) return;
+    const { failing_since } = noted.parse(row);
+    if (failing_since !== null && Date.parse(failing_since) < now() - GIVE_UP_MS) await pause(id, FAILING);
+  }
+
+  return {
+    async note(results) {
+      const attempts = results.filter(({ attemptedAt }) => attemptedAt !== null);
+      const failure = attempts.findLast(({ state }) => state !== 'delivered');
+      lastSuccess = attempts.findLast(({ state }) => state === 'delivered')?.attemptedAt ?? lastSuccess;
+      if (failure || now() - writtenAt > EVERY_MS) await write(failure);
+      if (results.some(({ gone }) => gone)) await pause(id, GONE);
+    },
+    async flush() {
+      if (lastSuccess !== null) await write(undefined);
+    },
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Sends events to their destinations, in every process that runs it: fans out the queue, and works for each destination
+ * whose lease it gets. What a dead process leaves behind, another one finds by polling.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../../store/database.ts';
+import { createLeaseHolder, type HeldLease } from '../leases/lease-holder.ts';
+import { fanOut, isQueued } from '../queue/fan-out.ts';
+import { destinationOf, dueDestinations, leaseOf } from '../queue/streams.ts';
+import type { Courier, Destination } from '../wire/courier.ts';
+import { serve } from './destination-worker.ts';
+import { healthOf } from './health.ts';
+
+export interface PumpOptions {
+  db: Database;
+  courier: Courier;
+  open: (id: string) => Promise<Destination | undefined>;
+  pause: (destinationId: string, reason: string) => Promise<void>;
+  /** Names this process in the table of leases. */
+  holder: string;
+  onError: (error: unknown, what: string) => void;
+  pollMs?: number;
+  leaseMs?: number;
+  /** Deliveries at once, in all. */
+  inFlight?: number;
+}
+
+/** Also the time after which another process takes over from one that was killed. */
+const LEASE_MS = 6_000;
+const POLL_MS = 200;
+/** Between two looks, however many changes there are. */
+const PAUSE_MS = 20;
+const IN_FLIGHT = 256;
+/** Destinations for which one process works at once. */
+const DESTINATIONS = 100;
+/** Of a stop: for deliveries under way. */
+const DRAIN_MS = 5_000;
+
+export interface Pump {
+  /** Looks for events now: a change has been committed. */
+  wake(): void;
+  /** Lets deliveries under way finish, for at most five seconds; then others can take over at once. */
+  stop(): Promise<void>;
+}
+
+export function startPump({
+  db,
+  courier,
+  open,
+  pause,
+  holder,
+  onError,
+  pollMs = POLL_MS,
+  leaseMs = LEASE_MS,
+  inFlight = IN_FLIGHT,
+}: PumpOptions): Pump {
+  const leases = createLeaseHolder(db, { holder, ms: leaseMs, onError: (error) => onError(error, 'renew leases') });
+  const stopping = new AbortController();
+  const serving = new Map<string, Promise<void>>();
+  let free = inFlight;
+  const permits = {
+    take: () => free > 0 && free-- > 0,
+    give: () => void free++,
+  };
+  let woken = Promise.withResolvers<void>();
+  let isWoken = false;
+
+  async function work(held: HeldLease): Promise<void> {
+    const id = destinationOf(held.lease);
+    try {
+      const openUnlessStopping = async () => (stopping.signal.aborted ? undefined : open(id));
+      await serve(held, {
+        db,
+        courier,
+        permits,
+        pollMs,
+        open: openUnlessStopping,
+        health: (destinationId) => healthOf(db, destinationId, { pause }),
+      });
+    } catch (error) {
+      onError(error, `deliver events to ${id}`);
+    } finally {
+      serving.delete(id);
+      await held.release().catch((error: unknown) => onError(error, 'release a lease'));
+    }
+  }
+
+  async function round(): Promise<void> {
+    while ((await isQueued(db)) && (await fanOut(db)));
+    const due = (await dueDestinations(db, DESTINATIONS - serving.size)).filter((id) => !serving.has(id));
+    for (const held of await leases.claim(due.map(leaseOf)))
+      serving.set(destinationOf(held.lease), work(held));
+  }
+
+  const sleep = (ms: number) => delay(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      isWoken = false;
+      woken = Promise.withResolvers();
+      await round().catch((error: unknown) => onError(error, 'find events to deliver'));
+      await Promise.race([sleep(pollMs), woken.promise]);
+      // Under a load of changes, one look serves many of them.
+      if (isWoken) await sleep(PAUSE_MS);
+    }
+  }
+  const running = run();
+
+  return {
+    wake() {
+      isWoken = true;
+      woken.resolve();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+      await Promise.race([Promise.all(serving.values()), delay(DRAIN_MS, undefined, { ref: false })]);
+      await leases.stop();
+      await Promise.all(serving.values());
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * Streams of deliveries: all that is pending for one destination and resource, one after the other. Each function is one
+ * statement. Those that change a stream take the lease of its destination as proof that no other process works on it.
+ */
+import { z } from 'zod';
+import type { Executor } from '../../store/database.ts';
+import { heldBy, type Lease } from '../leases/leases.ts';
+
+/** The name of the lease of a destination. */
+export const leaseOf = (destinationId: string) => `event_destination/${destinationId}`;
+/** The destination of a lease. */
+export const destinationOf = ({ name }: Lease) => name.slice(name.indexOf('/') + 1);
+
+/** Active destinations that have something due and that no process works on; at most `limit` of them. */
+export async function dueDestinations(db: Executor, limit: number): Promise<string[]> {
+  const text = `
+    select d.id from event_destinations d
+     where d.paused_at is null
+       and exists (select from event_streams s where s.destination_id = d.id and s.next_at <= now())
+       and not exists (select from leases l where l.name = 'event_destination/' || d.id and l.until > now())
+     limit $1`;
+  const found = await db.query({ name: 'event_streams.due_destinations', text, values: [limit] });
+  return found.map(({ id }) => String(id));
+}
+
+const head = z.object({
+  resourceId: z.string(),
+  id: z.string().nullable(),
+  seq: z.number().nullable(),
+  attempts: z.number().nullable(),
+  firstAttemptAt: z.string().nullable(),
+  event: z.record(z.string(), z.unknown()).nullable(),
+  wanted: z.boolean(),
+});
+
+/** The first pending delivery of a stream. */
+export interface Head {
+  resourceId: string;
+  /** Of the delivery; null if the stream has none. */
+  id: string | null;
+  seq: number | null;
+  /** Attempts so far, all of which have failed. */
+  attempts: number | null;
+  firstAttemptAt: string | null;
+  /** The row of the event; null if it has been deleted. */
+  event: Readonly<Record<string, unknown>> | null;
+  /** Whether a subscription that asked for it still exists and sends to this destination. */
+  wanted: boolean;
+}
+
+/** What is due at a destination: the heads of at most `limit` streams, those due longest first, except the given ones. */
+export async function dueHeads(
+  db: Executor,
+  destinationId: string,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<Head[]> {
+  const text = `
+    select s.resource_id as "resourceId", d.id, d.seq, d.attempts, d.first_attempt_at as "firstAttemptAt",
+           to_jsonb(e) as event,
+           exists (select from event_subscriptions b
+                    where b.id = any(d.subscription_ids) and d.destination_id = any(b.destination_ids)) as wanted
+      from (select resource_id, next_at from event_streams
+             where destination_id = $1 and next_at <= now() and resource_id <> all($3)
+             order by next_at limit $2) s
+      left join lateral (
+        select * from event_deliveries d
+         where d.destination_id = $1 and d.resource_id = s.resource_id and d.state = 'pending'
+         order by d.seq limit 1) d on true
+      left join events e on e.id = d.event_id
+     order by s.next_at`;
+  const found = await db.query({ name: 'event_streams.due_heads', text, values: [destinationId, limit, except] });
+  return z.array(head).parse(found);
+}
+
+/** What became of a head. */
+export interface Settled {
+  resourceId: string;
+  /** Null for a stream without deliveries. */
+  id: string | null;
+  state: 'pending' | 'delivered' | 'failed' | 'dropped';
+  /** When the stream is due again, as RFC 3339; null: at once. */
+  nextAt: string | null;
+  /** Null if no attempt was made. */
+  attemptedAt: string | null;
+  statusCode: number | null;
+  answer: string | null;
+  error: string | null;
+}
+
+const SETTLED = `jsonb_to_recordset($3::jsonb) as r ("resourceId" text, id text, state text, "nextAt" timestamptz,
+  "attemptedAt" timestamptz, "statusCode" integer, answer text, error text)`;
+
+/** Records what became of heads. Returns false, and changes nothing, if the lease has been lost. */
+export async function settle(db: Executor, lease: Lease, settled: readonly Settled[]): Promise<boolean> {
+  const text = `
+    with held as (${heldBy(1)}),
+    result as (select r.* from held, ${SETTLED}),
+    delivery as (
+      update event_deliveries d
+         set state = r.state, attempts = d.attempts + (r."attemptedAt" is not null)::integer,
+             first_attempt_at = coalesce(d.first_attempt_at, r."attemptedAt"),
+             last_attempt_at = coalesce(r."attemptedAt", d.last_attempt_at), next_attempt_at = r."nextAt",
+             status_code = r."statusCode", answer = r.answer, error = r.error
+        from result r where d.id = r.id),
+    stream as (
+      update event_streams s
+         set pending = s.pending - (r.state <> 'pending')::integer, next_at = coalesce(r."nextAt", now())
+        from result r where s.destination_id = $4 and s.resource_id = r."resourceId")
+    select count(*) as held from held`;
+  const destinationId = destinationOf(lease);
+  const values = [lease.name, lease.fence, JSON.stringify(settled), destinationId];
+  const [row] = await db.query({ name: 'event_streams.settle', text, values });
+  if (row?.held !== 1) return false;
+  const ended = settled.filter(({ state }) => state !== 'pending').map(({ resourceId }) => resourceId);
+  // A statement of its own: it must see what the one above has counted down, and what was added meanwhile.
+  if (ended.length > 0) await db.query({ ...REMOVE_EMPTY, values: [destinationId, ended] });
+  return true;
+}
+
+const REMOVE_EMPTY = {
+  name: 'event_streams.remove_empty',
+  text: 'delete from event_streams where destination_id = $1 and resource_id = any($2) and pending <= 0',
+};

@@ -35,7 +35,10 @@ export async function lockUntilCommit(tx: Executor, lock: (typeof LOCKS)['users'
 }
 
 /** Takes a lock until the transaction ends, unless another one has it. */
-export async function tryLockUntilCommit(tx: Executor, lock: (typeof LOCKS)['eventRetention' | 'eventFanOut']): Promise<boolean> {
+export async function tryLockUntilCommit(
+  tx: Executor,
+  lock: (typeof LOCKS)['eventRetention' | 'eventFanOut'],
+): Promise<boolean> {
   const [row] = await tx.query({ text: 'select pg_try_advisory_xact_lock($1) as taken', values: [lock] });
   return row?.taken === true;
 }

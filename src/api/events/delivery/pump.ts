@@ -88,8 +88,7 @@ export function startPump({
   async function round(): Promise<void> {
     while ((await isQueued(db)) && (await fanOut(db)));
     const due = (await dueDestinations(db, DESTINATIONS - serving.size)).filter((id) => !serving.has(id));
-    for (const held of await leases.claim(due.map(leaseOf)))
-      serving.set(destinationOf(held.lease), work(held));
+    for (const held of await leases.claim(due.map(leaseOf))) serving.set(destinationOf(held.lease), work(held));
   }
 
   const sleep = (ms: number) => delay(ms, undefined, { signal: stopping.signal }).catch(() => undefined);

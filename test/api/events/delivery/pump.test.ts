@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { healthOf } from '../../../../src/api/events/delivery/health.ts';
 import { type Pump, startPump } from '../../../../src/api/events/delivery/pump.ts';
+import { claimLeases } from '../../../../src/api/events/leases/leases.ts';
+import { fanOut } from '../../../../src/api/events/queue/fan-out.ts';
+import { leaseOf, settle } from '../../../../src/api/events/queue/streams.ts';
 import type { Answer, Courier, SentEvent } from '../../../../src/api/events/wire/courier.ts';
 import { eventDestination } from '../../../../src/resources/event-destination.ts';
 import { eventSubscription } from '../../../../src/resources/event-subscription.ts';
@@ -46,6 +48,7 @@ function pump(it: Courier, pause = async () => {}): Pump {
 }
 afterEach(async () => {
   for (const each of pumps.splice(0)) await each.stop();
+  for (const table of ['event_subscriptions', 'event_streams', 'event_queue']) await api.rows(`delete from ${table}`);
 });
 
 const destination = async () => (await admin.post('/event_destinations', { target })).as(eventDestination.view).id;
@@ -63,7 +66,8 @@ test('every change of a type goes to each destination once, in the order of the 
   await subscribe(['ip_policy_updated.v0'], [two]);
   pump(it);
   const policies = [await newPolicy(), await newPolicy()];
-  for (const id of policies) for (const n of [1, 2, 3]) await admin.patch(`/ip_policies/${id}`, { description: `${n}` });
+  for (const id of policies)
+    for (const n of [1, 2, 3]) await admin.patch(`/ip_policies/${id}`, { description: `${n}` });
   await expect.poll(() => sent.length).toBe(16);
   for (const to of [one, two]) {
     for (const id of policies) {
@@ -75,5 +79,67 @@ test('every change of a type goes to each destination once, in the order of the 
   }
   await expect.poll(async () => (await api.rows('select * from event_streams')).length).toBe(0);
   expect(await api.rows('select * from event_queue')).toEqual([]);
-  expect(healthOf).toBeDefined();
+});
+
+test('a delivery that fails holds up its own resource, and no other', async () => {
+  const to = await destination();
+  await subscribe(['ip_policy_created.v0', 'ip_policy_updated.v0'], [to]);
+  const bad = await newPolicy();
+  let broken = true;
+  const { it, sent } = courier(({ event }) => ({ delivered: !(broken && event.subject === bad), error: 'it said no' }));
+  await admin.patch(`/ip_policies/${bad}`, { description: 'later' });
+  const good = await newPolicy();
+  pump(it);
+  await expect.poll(() => sent.map(({ event }) => event.subject).toSorted()).toEqual([bad, good].toSorted());
+  const rows = () =>
+    api.rows('select state, attempts, error from event_deliveries where resource_id = $1 order by seq', [bad]);
+  await expect.poll(rows).toEqual([
+    { state: 'pending', attempts: 1, error: 'it said no' },
+    { state: 'pending', attempts: 0, error: null },
+  ]);
+  broken = false;
+  await api.rows('update event_streams set next_at = now()');
+  await expect.poll(async () => (await rows()).map(({ state }) => state)).toEqual(['delivered', 'delivered']);
+  expect(sent.filter(({ event }) => event.subject === bad).map(({ event }) => event.type)).toEqual([
+    'ip_policy_created.v0',
+    'ip_policy_created.v0',
+    'ip_policy_updated.v0',
+  ]);
+});
+
+test('nothing is sent for a subscription that is deleted or no longer names the destination', async () => {
+  const [kept, left, gone] = [await destination(), await destination(), await destination()];
+  const first = await subscribe(['ip_policy_created.v0'], [kept, left]);
+  const second = await subscribe(['ip_policy_created.v0'], [gone]);
+  const { it, sent } = courier();
+  await newPolicy();
+  const started = pump(it);
+  await expect.poll(() => sent.map(({ to }) => to).toSorted()).toEqual([kept, left, gone].toSorted());
+  await started.stop();
+  await newPolicy();
+  while ((await api.rows('select 1 from event_queue')).length > 0) await fanOut(db);
+  await admin.patch(`/event_subscriptions/${first}`, { destination_ids: [kept] });
+  await admin.delete(`/event_subscriptions/${second}`);
+  pump(it);
+  await expect.poll(async () => (await api.rows('select * from event_streams')).length).toBe(0);
+  expect(sent.slice(3).map(({ to }) => to)).toEqual([kept]);
+});
+
+test('nothing is sent while another process holds the lease of a destination, until it ends', async () => {
+  const to = await destination();
+  await subscribe(['ip_policy_created.v0'], [to]);
+  const [dead] = await claimLeases(db, [leaseOf(to)], { holder: 'dead', ms: 60_000 });
+  const { it, sent } = courier();
+  pump(it);
+  await newPolicy();
+  await expect.poll(async () => (await api.rows('select 1 from event_streams')).length).toBe(1);
+  expect(sent).toEqual([]);
+  // As if it had not renewed for a minute.
+  await api.rows("update leases set until = now() - interval '1 second'");
+  await expect.poll(() => sent.length).toBe(1);
+  if (!dead) throw new Error('not claimed');
+  const [delivery] = await api.rows('select id, resource_id from event_deliveries where destination_id = $1', [to]);
+  const late = { resourceId: String(delivery?.resource_id), id: String(delivery?.id), state: 'failed' as const };
+  const nothing = { nextAt: null, attemptedAt: null, statusCode: null, answer: null, error: null };
+  expect(await settle(db, dead, [{ ...late, ...nothing }])).toBe(false);
 });

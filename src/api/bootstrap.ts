@@ -1,6 +1,7 @@
 /** Creates the first admin and the first API key, which are needed to create any others. */
 import { apiKey } from '../resources/api-key.ts';
 import { newId, timeOfId } from '../resources/definition/id.ts';
+import type { Resource } from '../resources/definition/resource.ts';
 import { user } from '../resources/user.ts';
 import { viewer } from './crud/view.ts';
 import { hasWorkingAdminKey } from './families/admin-keys.ts';
@@ -8,7 +9,7 @@ import { API_KEY_PREFIX, newToken, tokenHash, tokenPrefix } from './secrets/toke
 import type { Database, Executor } from './store/database.ts';
 import { LOCKS, lockUntilCommit } from './store/locks.ts';
 import { changeEvent } from './store/outbox.ts';
-import { repository } from './store/repository.ts';
+import { type Row, repository } from './store/repository.ts';
 
 const ADMIN_NAME = 'Bootstrap admin';
 
@@ -61,8 +62,7 @@ async function addKey(tx: Executor, key: string, base: string): Promise<void> {
   const own = { owner_id, expires_at: null, token_prefix: tokenPrefix(key), last_used_at: null };
   const fields = { description: 'Bootstrap key', metadata: null, ...own };
   const row = { ...fields, token_hash: tokenHash(key), ...fresh(apiKey.prefix) };
-  const event = changeEvent(apiKey.name, 'created', owner_id, viewer(apiKey)(row, base));
-  await keys.insert(tx, row, event);
+  await keys.insert(tx, row, created(apiKey, row, owner_id, base));
 }
 
 /** The admin of an earlier bootstrap, so that changing the key does not leave one admin per key behind. */
@@ -74,8 +74,15 @@ async function bootstrapAdmin(tx: Executor): Promise<string | undefined> {
 
 async function addAdmin(tx: Executor, base: string): Promise<string> {
   const row = { name: ADMIN_NAME, admin: true, active: true, ...fresh(user.prefix) };
-  await users.insert(tx, row, changeEvent(user.name, 'created', row.id, viewer(user)(row, base)));
+  await users.insert(tx, row, created(user, row, row.id, base));
   return row.id;
+}
+
+/** The event of a creation that no request asked for. */
+function created(family: Resource, row: Row, actor: string, base: string) {
+  const author = { caller: { id: actor, keyId: null }, requestId: null };
+  const { revision } = row;
+  return changeEvent(author, family.name, { kind: 'created', payload: viewer(family)(row, base), revision });
 }
 
 function fresh(prefix: string) {

@@ -7,14 +7,14 @@ import { words } from '../errors/naming.ts';
 import { checkIfMatch } from '../http/entity-tags.ts';
 import type { Api, Call, Operation, OperationResult, PathParameter } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
-import { changeEvent } from '../store/outbox.ts';
+import { changeEvent, type OutboxEvent } from '../store/outbox.ts';
 import { FIRST } from '../store/page-statement.ts';
 import { type Repository, type Row, repository } from '../store/repository.ts';
 import type { EventDetails, Hooks, WriteContext } from './hooks.ts';
 import { hold } from './managers.ts';
 import { dropReferences, referringFields } from './references.ts';
 import { type SealedFields, sealedFields } from './sealed-fields.ts';
-import { linker, type ViewOfRow, viewer } from './view.ts';
+import { differing, linker, NO_BASE, type ViewOfRow, viewer } from './view.ts';
 
 /** The path parameter that names a resource of this family. */
 export function idParameter(resource: Pick<Resource, 'id' | 'name'>): PathParameter {
@@ -176,7 +176,7 @@ async function withLocked<R extends Resource>(
   part: ManagedPart = WHOLE,
 ): Promise<OperationResult> {
   const { id } = call.params;
-  const context = { api, tx, caller: call.caller };
+  const context = { api, tx, caller: call.caller, requestId: call.requestId };
   await family.hooks.lockFirst?.(context, id);
   const row = family.require(await lock(tx, id), id, call);
   if (call.manager) await hold(tx, { resourceId: id, part }, call.manager);
@@ -186,26 +186,46 @@ async function withLocked<R extends Resource>(
 
 /**
  * Writes a locked row with its event; returns the new revision.
+ * @param before the row as it was locked
  * @param details additional members of the event's payload
  */
 export function writeRow<R extends Resource>(
-  { api, tx, caller }: WriteContext,
+  context: WriteContext,
   family: Family<R>,
+  before: Row,
   next: Row,
   details: EventDetails = {},
-) {
-  const view = { ...family.showShort(next, api.eventBase), ...details };
-  const event = changeEvent(family.resource.name, 'updated', caller.id, view);
-  return family.rows.update(tx, family.sealed.seal(api.secrets, next), event);
+): Promise<number> {
+  const { api, tx } = context;
+  const { resource, sealed, show, showShort } = family;
+  const payload = { ...showShort(next, api.eventBase), ...details };
+  // With the secret parts, of which a change must be seen.
+  const changedFields = differing(show(before, NO_BASE), { ...show(next, NO_BASE), ...details });
+  const revision = before.revision + 1;
+  const event = changeEvent(context, resource.name, { kind: 'updated', payload, revision, changedFields });
+  return family.rows.update(tx, sealed.seal(api.secrets, next, before), event);
+}
+
+/** The event of the deletion of a row. */
+export function deletion<R extends Resource>(
+  context: WriteContext,
+  { resource, showShort }: Family<R>,
+  row: Row,
+  details: EventDetails = {},
+): OutboxEvent {
+  const payload = { ...showShort(row, context.api.eventBase), ...details };
+  return changeEvent(context, resource.name, { kind: 'deleted', payload, revision: row.revision + 1 });
 }
 
 /** Deletes all resources with this value in one column, with what belongs to them and an event for each. */
 export async function removeWhere<R extends Resource>(
-  { api, tx, caller }: WriteContext,
-  { resource, rows, showShort, detach }: Family<R>,
+  context: WriteContext,
+  family: Family<R>,
   column: string,
   value: string,
 ): Promise<void> {
+  const { tx } = context;
+  const { resource, rows, detach } = family;
   // Without these locks, a concurrent change could attach something to one of them that would never be deleted.
   await tx.query({
     text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
@@ -221,7 +241,7 @@ export async function removeWhere<R extends Resource>(
     await rows.removeMany(
       tx,
       ids,
-      gone.map((row) => changeEvent(resource.name, 'deleted', caller.id, showShort(row, api.eventBase))),
+      gone.map((row) => deletion(context, family, row)),
     );
   }
 }

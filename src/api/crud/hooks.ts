@@ -6,10 +6,11 @@ import type { Caller } from '../http/authentication.ts';
 import type { Api, Call } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
+import type { Author } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 
 /** A write under way: its transaction, and who asked for it. */
-export interface WriteContext {
+export interface WriteContext extends Author {
   api: Api;
   tx: Executor;
   caller: Caller;

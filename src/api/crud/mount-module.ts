@@ -74,7 +74,8 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
     const others = moduleNames.parse(row.modules).filter((name) => name !== module.name);
     // Nothing is left to manage.
     if (!has && others.length === 0) await release(context.tx, { resourceId: row.id, part: MODULES });
-    return writeRow(context, family, { ...row, modules: has ? [...others, module.name].sort() : others });
+    const next = { ...row, modules: has ? [...others, module.name].sort() : others };
+    return writeRow(context, family, row, next);
   };
 
   family.add(

@@ -15,7 +15,7 @@ import type { Executor } from '../store/database.ts';
 import { violation } from '../store/database-errors.ts';
 import { changeEvent } from '../store/outbox.ts';
 import type { Page, Row } from '../store/repository.ts';
-import { type Family, removeLocked, type SingleCall, writeLocked } from './family.ts';
+import { deletion, type Family, removeLocked, type SingleCall, writeLocked, writeRow } from './family.ts';
 import { attempt, claim, type Replay, recall } from './idempotency.ts';
 import { type ListQuery, nextQuery, pageQuery } from './list-query.ts';
 import { hold } from './managers.ts';
@@ -33,7 +33,7 @@ export async function create<R extends Resource>(
   call: CreateCall,
 ): Promise<OperationResult> {
   const { resource, hooks, rows, shownOnce: once } = family;
-  const { caller, base, manager } = call;
+  const { caller, requestId, base, manager } = call;
   const key = call.idempotencyKey;
   const tried = key === undefined ? undefined : attempt(key, call);
   const answer = (status: number, body: object, shownToken: string | null, headers = {}): OperationResult => {
@@ -55,7 +55,8 @@ export async function create<R extends Resource>(
   const id = newId(resource.prefix);
   const { row, token } = await drafted(api, family, call, id);
   const view = family.show(row, base);
-  const event = changeEvent(resource.name, 'created', caller.id, family.showShort(row, api.eventBase));
+  const payload = family.showShort(row, api.eventBase);
+  const event = changeEvent(call, resource.name, { kind: 'created', payload, revision: row.revision });
   const stored = family.sealed.seal(api.secrets, row);
   // A new resource has no references to forget.
   const referring = family.referring.filter((name) => idsOf(row[name]).length > 0);
@@ -63,9 +64,9 @@ export async function create<R extends Resource>(
   const insert = async (tx: Executor) => {
     await requireParent(tx, family, call.params, 'for key share');
     await setFieldReferences(tx, family, row, referring);
-    await hooks.beforeCreate?.({ api, tx, caller }, family.typed(view));
+    await hooks.beforeCreate?.({ api, tx, caller, requestId }, family.typed(view));
     await rows.insert(tx, stored, event, manager);
-    await hooks.afterCreate?.({ api, tx, caller }, family.typed(view));
+    await hooks.afterCreate?.({ api, tx, caller, requestId }, family.typed(view));
   };
 
   try {
@@ -160,7 +161,7 @@ export async function update<R extends Resource>(
   family: Family<R>,
   call: SingleCall<Record<string, unknown>>,
 ): Promise<OperationResult> {
-  const { resource, hooks, rows } = family;
+  const { resource, hooks } = family;
   let written: Row | undefined;
   try {
     return await writeLocked(api, family, call, async (context, row) => {
@@ -173,12 +174,7 @@ export async function update<R extends Resource>(
       const moved = family.referring.filter((name) => !isDeepStrictEqual(next[name], row[name]));
       await setFieldReferences(context.tx, family, next, moved);
       await hooks.beforeUpdate?.(context, family.typed(family.show(row, call.base)), family.typed(after));
-      const revision = await rows.update(
-        context.tx,
-        family.sealed.seal(api.secrets, next, row),
-        changeEvent(resource.name, 'updated', call.caller.id, family.showShort(next, api.eventBase)),
-      );
-      return { body: after, revision };
+      return { body: after, revision: await writeRow(context, family, row, next) };
     });
   } catch (error) {
     throw written ? await explained(api, family, error, written) : error;
@@ -192,8 +188,7 @@ export function remove<R extends Resource>(api: Api, family: Family<R>, call: Si
     if (!resource.deletableWhileReferenced) await refuseWhileReferenced(context.tx, row.id);
     const details = await hooks.beforeDelete?.(context, family.typed(view));
     await family.detach(context.tx, [row.id]);
-    const shown = { ...family.showShort(row, api.eventBase), ...details };
-    await rows.remove(context.tx, row.id, changeEvent(resource.name, 'deleted', call.caller.id, shown));
+    await rows.remove(context.tx, row.id, deletion(context, family, row, details));
     return {};
   });
 }

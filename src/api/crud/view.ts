@@ -1,4 +1,5 @@
 /** Turns a stored row into what the API shows. */
+import { isDeepStrictEqual } from 'node:util';
 import { type Address, type Fields, isShown, type Resource } from '../../resources/definition/resource.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -50,6 +51,10 @@ function completed(name: string, value: unknown, base: string): unknown {
 }
 
 type Values = Readonly<Record<string, unknown>>;
+
+/** The names of the members that differ, among those that a change leaves. */
+export const differing = (before: Values, after: Values): string[] =>
+  Object.keys(after).filter((name) => !isDeepStrictEqual(before[name], after[name]));
 
 /** The function that adds the members of these fields to a view. */
 export function fieldsViewer(fields: Fields): (values: Values, at: Address, view: Record<string, unknown>) => void {

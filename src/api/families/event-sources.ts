@@ -77,7 +77,8 @@ export function addSources(subscriptions: Subscriptions): void {
           '/type': `is already a source of ${row.id}`,
         });
       }
-      const revision = await writeRow(context, subscriptions, { ...row, sources: [...typesOf(row), added] });
+      const next = { ...row, sources: [...typesOf(row), added] };
+      const revision = await writeRow(context, subscriptions, row, next);
       const body = showSource(added, addressOf(row, call.base));
       return { status: 201, body, revision, headers: { location: body.uri } };
     });
@@ -193,7 +194,8 @@ export function addSources(subscriptions: Subscriptions): void {
           const { type: removed } = call.params;
           requireSource(row, removed);
           await forget(context.tx, [sourceId(row.id, removed)]);
-          await writeRow(context, subscriptions, { ...row, sources: typesOf(row).filter((each) => each !== removed) });
+          const next = { ...row, sources: typesOf(row).filter((each) => each !== removed) };
+          await writeRow(context, subscriptions, row, next);
           return {};
         }),
     }),

@@ -1,6 +1,6 @@
 /** The changed rules in the event of a policy: one event, however many rules change. */
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { differing } from '../crud/view.ts';
 import type { Row } from '../store/repository.ts';
 
 /** A rule that was added or removed, as in the event. */
@@ -19,7 +19,7 @@ export function ruleChanges({ added = [], changed = [], removed = [] }: Changed)
   return {
     rule_changes: {
       added: counted(added.map(named)),
-      changed: counted(changed.map(([now, before]) => ({ ...named(now), fields: differing(now, before) }))),
+      changed: counted(changed.map(([now, before]) => ({ ...named(now), fields: differing(before, now) }))),
       removed: counted(removed.map(named)),
     },
   };
@@ -29,6 +29,3 @@ const counted = (rules: readonly object[]) => ({ count: rules.length, rules });
 
 /** Without descriptions and metadata, which may be large. */
 const named = ({ id, cidr, action }: Row | z.output<typeof namedRule>) => ({ id, cidr, action });
-
-const differing = (now: Row, before: Row) =>
-  Object.keys(now).filter((name) => !isDeepStrictEqual(now[name], before[name]));

@@ -121,7 +121,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
         await rules.rows.updateMany(tx, updated);
         await rules.rows.insertMany(tx, created);
         const details = ruleChanges({ added: created, changed, removed: deleted });
-        const revision = await writeRow(context, policies, policy, details);
+        const revision = await writeRow(context, policies, policy, policy, details);
         return answer(rules, { id: policy.id, revision }, rows, base);
       });
     },

@@ -20,6 +20,8 @@ export interface PathParameter {
 /** One request, checked: authenticated, and each part parsed by its schema. */
 export interface Call<P extends string = string, Query = unknown, Body = unknown> {
   caller: Caller;
+  /** As in the header X-Request-Id of the response. */
+  requestId: string;
   params: Readonly<Record<P, string>>;
   query: Query;
   body: Body;

@@ -102,6 +102,7 @@ function addRoute(
     checkParams(parameters, params);
     return {
       caller: request.caller,
+      requestId: request.id,
       params,
       query: parse(query, request.query, 'query'),
       ...(takesBody ? parseBody(body, request.body, params) : { body: {}, sentBack: [] }),

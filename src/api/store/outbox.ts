@@ -1,33 +1,68 @@
 /** The outbox: events, written by the statement that makes the change, and read for delivery. */
-import { newId } from '../../resources/definition/id.ts';
+import { newId, timeOfId } from '../../resources/definition/id.ts';
 import { eventTypes } from '../../resources/definition/resource.ts';
+
+/** Who makes a change, and with which request. */
+export interface Author {
+  /** The user or bot, and the API key that they use. */
+  readonly caller: { readonly id: string; readonly keyId: string | null };
+  /** Null: the service makes the change itself. */
+  readonly requestId: string | null;
+}
+
+export interface Change {
+  kind: keyof ReturnType<typeof eventTypes>;
+  /** The resource as the API shows it, without secrets; for a deletion, as it was. */
+  payload: { id: string };
+  /** The revision that the change gives. A deletion counts as well, so that its event is newer than all others. */
+  revision: number;
+  /** Of an update: the members of the payload that differ from before. */
+  changedFields?: readonly string[] | undefined;
+}
 
 export interface OutboxEvent {
   id: string;
   type: string;
   occurred_at: string;
-  /** Id of the user or bot who made the change. */
   actor: string;
+  api_key_id: string | null;
+  request_id: string | null;
   resource_id: string;
-  /** The resource as the API shows it, without secrets; for a deletion, as it was. */
   payload: object;
+  revision: number;
+  changed_fields: readonly string[] | null;
 }
 
-export type ChangeKind = keyof ReturnType<typeof eventTypes>;
-
-/** The event of one change. */
-export function changeEvent(name: string, kind: ChangeKind, actor: string, payload: { id: string }): OutboxEvent {
+/** The event of one change. @param subject what has changed, as in the names of event types: `ip_policy` */
+export function changeEvent({ caller, requestId }: Author, subject: string, change: Change): OutboxEvent {
+  const { kind, payload, revision, changedFields } = change;
+  const id = newId('ev');
   return {
-    id: newId('ev'),
-    type: eventTypes(name)[kind],
-    occurred_at: new Date().toISOString(),
-    actor,
+    id,
+    type: eventTypes(subject)[kind],
+    occurred_at: timeOfId(id),
+    actor: caller.id,
+    api_key_id: caller.keyId,
+    request_id: requestId,
     resource_id: payload.id,
     payload,
+    revision,
+    changed_fields: changedFields ?? null,
   };
 }
 
-const COLUMNS = ['id', 'type', 'occurred_at', 'actor', 'resource_id', 'payload'];
+const COLUMNS = [
+  'id',
+  'type',
+  'occurred_at',
+  'actor',
+  'api_key_id',
+  'request_id',
+  'resource_id',
+  'payload',
+  'revision',
+  'changed_fields',
+] as const satisfies readonly (keyof OutboxEvent)[];
 
 /** CTEs that insert one event, whose values are parameters from `$first` on, and queue it for its subscriptions. */
 export function eventCte(first: number): string {
@@ -47,8 +82,7 @@ export const EVENT_VALUES = COLUMNS.length;
 
 /** The values for `eventCte`. */
 export function eventValues(event: OutboxEvent): unknown[] {
-  const { id, type, occurred_at, actor, resource_id, payload } = event;
-  return [id, type, occurred_at, actor, resource_id, JSON.stringify(payload)];
+  return COLUMNS.map((column) => (column === 'payload' ? JSON.stringify(event.payload) : event[column]));
 }
 
 /** The same for events given as one JSON array in parameter `$at`. */

@@ -19,6 +19,7 @@ const create = async (path: string, hostports: string[]) => (await admin.post(pa
 const writing = {
   api: { db: api.db, platform: DEFAULT_PLATFORM, secrets: createSecrets(undefined), eventBase: '' },
   caller: { id: admin.id, admin: true, keyId: '', secret: '', installation: '' },
+  requestId: 'r',
 };
 
 const app = await reserve('app.example.org');

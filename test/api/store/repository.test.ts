@@ -24,7 +24,9 @@ const row = (id: string, columns: object): Row => ({
 });
 const rule = (id: string, policy: string, columns: object = {}) =>
   row(id, { cidr: `${id}::/48`, action: 'allow', ip_policy_id: policy, ...columns });
-const event = (name: string, id: string) => changeEvent(name, 'created', 'usr_1', { id });
+const author = { caller: { id: 'usr_1', keyId: 'ak_1' }, requestId: 'r' };
+const event = (name: string, id: string) =>
+  changeEvent(author, name, { kind: 'created', payload: { id }, revision: 1 });
 
 /** A database with the policies `a`, `b` and `c`: `b` has the rules 1 to 4, the others have one each. */
 async function filled(): Promise<Database> {

@@ -3,7 +3,7 @@
 import { module } from './definition/module.ts';
 import { field } from './definition/resource.ts';
 import { httpsEdgeRoute } from './https-edge-route.ts';
-import { providerInput, providerView } from './oauth-provider.ts';
+import { providerInput, providerView, withoutSecret } from './oauth-provider.ts';
 import { seconds, session } from './session-settings.ts';
 
 const PROVIDER =
@@ -19,6 +19,7 @@ export const httpsEdgeRouteOauth = module({
     provider: {
       ...field(providerView, providerInput.meta({ description: PROVIDER }), 'required', true, null),
       sealed: true,
+      shorten: withoutSecret,
     },
     auth_check_interval: seconds('Seconds after which the provider is asked again whether the user still has access.'),
   },

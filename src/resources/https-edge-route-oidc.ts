@@ -3,7 +3,7 @@
 import { module, neededText, setting } from './definition/module.ts';
 import { issuerUrl } from './formats/https-url.ts';
 import { httpsEdgeRoute } from './https-edge-route.ts';
-import { clientId, clientSecret, scopes, session } from './session-settings.ts';
+import { clientId, clientSecret, hidden, scopes, session } from './session-settings.ts';
 
 export const httpsEdgeRouteOidc = module({
   name: 'oidc',
@@ -19,7 +19,7 @@ export const httpsEdgeRouteOidc = module({
       }),
     ),
     client_id: neededText(clientId),
-    client_secret: { ...neededText(clientSecret), sealed: true },
+    client_secret: { ...neededText(clientSecret), sealed: true, shorten: hidden },
     scopes: setting(scopes, []),
   },
 });

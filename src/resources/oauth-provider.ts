@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { canonicalDomain, domainForm } from './formats/domain-name.ts';
 import { form, oneLine, text } from './formats/text.ts';
-import { clientId, clientSecret, listOf, scopes } from './session-settings.ts';
+import { clientId, clientSecret, hidden, listOf, scopes } from './session-settings.ts';
 
 const emailAddress = oneLine(
   text()
@@ -179,3 +179,14 @@ export const providerView = z
     amazon: genericView.nullable().meta(SIGN_IN.amazon),
   })
   .meta({ id: 'EndpointOAuthProvider' });
+
+const provider = z.record(z.string(), z.looseObject({ client_secret: z.unknown() }).nullable());
+
+/** The provider as events show it. */
+export const withoutSecret = (stored: unknown) =>
+  Object.fromEntries(
+    Object.entries(provider.parse(stored)).map(([name, settings]) => [
+      name,
+      settings && { ...settings, client_secret: hidden(settings.client_secret) },
+    ]),
+  );

@@ -68,6 +68,9 @@ export const clientId = clientText(1024).meta({
   examples: ['my-application'],
 });
 
+/** A secret as events show it. */
+export const hidden = (secret: unknown) => (typeof secret === 'string' ? '…' : secret);
+
 /** Sealed in the database. Responses show it. */
 export const clientSecret = clientText(4096).meta({
   description: 'Client secret of your application, as registered with the provider.',

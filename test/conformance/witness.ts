@@ -2,13 +2,16 @@
  * What holds for every request of every row: responses state the rate limits, temporary refusals say when to try again,
  * messages name their subject, and a write leaves exactly the events that follow from the definitions of the families.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Step } from '../../dev/conformance/row.ts';
 import { words } from '../../src/api/errors/naming.ts';
 import type { ErrorBody, ErrorCode } from '../../src/resources/definition/errors.ts';
+import { moduleSubject } from '../../src/resources/definition/module.ts';
 import { eventTypes, isShown, type Resource } from '../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
+import { ALL_MODULES } from '../../src/resources/modules.ts';
 import type { Caller, Reply, TestApi } from '../api/harness.ts';
 import type { Contract } from './coverage.ts';
 
@@ -24,15 +27,20 @@ interface Change {
   type: string;
   resource_id: string;
   actor: unknown;
+  api_key_id: unknown;
+  request_id: unknown;
   payload: unknown;
+  revision: number;
+  changed_fields: readonly string[] | null;
 }
 
 /** Sends requests one after the other, and fails the test if an answer or the events of a request are wrong. */
 export function witnessed({ rows }: Pick<TestApi, 'rows'>, contract: Contract): Ask {
-  const takeEvents = () => rows('delete from events returning type, resource_id, actor, payload');
+  const lastEvent = async () => String((await rows("select coalesce(max(id), '') as id from events"))[0]?.id);
+  const eventsAfter = (id: string) => rows('select * from events where id > $1', [id]);
 
   return async (request, caller) => {
-    await takeEvents();
+    const last = await lastEvent();
     const target = targetOf(request);
     const before = target && (await stateOf(rows, target));
     const reply = await plainly(request, caller);
@@ -41,8 +49,9 @@ export function witnessed({ rows }: Pick<TestApi, 'rows'>, contract: Contract): 
     const after = target && (await stateOf(rows, target));
     const written = changes(request, reply, target, before, after);
     const actor = request.headers?.authorization === undefined ? caller.id : expect.any(String);
-    const expected: Change[] = written.map((change) => ({ ...change, actor }));
-    const events = (await takeEvents()).toSorted(byResource);
+    const author = { actor, api_key_id: expect.stringMatching(/^ak_/), request_id: reply.headers['x-request-id'] };
+    const expected: Change[] = written.map((change) => ({ ...change, ...author }));
+    const events = (await eventsAfter(last)).toSorted(byResource);
     expect(events, `events of ${request.method} ${request.path}`).toMatchObject(expected.toSorted(byResource));
     return reply;
   };
@@ -105,8 +114,8 @@ function sentAt(pointer: string, body: unknown): string {
 interface Target {
   family: Resource;
   id: string;
-  /** The path is that of the resource itself, not of something in it. */
-  itself: boolean;
+  /** The path of something in the resource, such as a module; empty for the resource itself. */
+  inside: string;
 }
 
 const pathOf = ({ path }: Request) => path.split('?', 1)[0] ?? '';
@@ -114,23 +123,23 @@ const patternOf = ({ path }: Resource) => path.replaceAll(/\{\w+\}/g, '[^/]+');
 
 function targetOf(request: Request): Target | undefined {
   const targets = FAMILIES.flatMap((family): Target[] => {
-    const [, id = '', rest] = new RegExp(`^${patternOf(family)}/([^/]+)(/.*)?$`).exec(pathOf(request)) ?? [];
-    return family.id.safeParse(id).success ? [{ family, id, itself: rest === undefined }] : [];
+    const [, id = '', inside = ''] = new RegExp(`^${patternOf(family)}/([^/]+)(?:/(.*))?$`).exec(pathOf(request)) ?? [];
+    return family.id.safeParse(id).success ? [{ family, id, inside }] : [];
   });
   // Prefer a nested resource to its parent.
   return targets.toSorted((a, b) => b.family.path.length - a.family.path.length)[0];
 }
 
-/** The revision of the target, and the resources nested in it. */
+/** The target as it is stored, and the resources nested in it. */
 async function stateOf(rows: TestApi['rows'], { family, id }: Target) {
-  const [row] = await rows(`select revision from ${family.table} where id = $1`, [id]);
-  const inside: { family: Resource; id: string }[] = [];
+  const [row] = await rows(`select * from ${family.table} where id = $1`, [id]);
+  const inside: { family: Resource; id: string; revision: number }[] = [];
   for (const child of FAMILIES.filter(({ parent }) => parent?.of.name === family.name)) {
     const column = child.parent?.parameter;
-    const found = await rows(`select id from ${child.table} where ${column} = $1`, [id]);
-    inside.push(...found.map((each) => ({ family: child, id: String(each.id) })));
+    const found = await rows(`select id, revision from ${child.table} where ${column} = $1`, [id]);
+    inside.push(...found.map((each) => ({ family: child, id: String(each.id), revision: Number(each.revision) })));
   }
-  return { revision: row?.revision, inside };
+  return { row, revision: Number(row?.revision ?? 0), inside };
 }
 
 type State = Awaited<ReturnType<typeof stateOf>>;
@@ -142,25 +151,59 @@ function changes(
   target: Target | undefined,
   before: State | undefined,
   after: State | undefined,
-): Omit<Change, 'actor'>[] {
+): Written[] {
   const { method } = request;
   if (method === 'GET' || reply.status >= 300 || reply.headers['idempotency-replayed'] === 'true') return [];
   const made = FAMILIES.find((family) => new RegExp(`^${patternOf(family)}$`).test(pathOf(request)));
-  if (made && method === 'POST') return [{ ...change(made, 'created', idOf(reply)), payload: viewIn(reply, made) }];
-  if (!target) return [];
-  const { family, id, itself } = target;
-  if (itself && method === 'DELETE') {
-    return [...(before?.inside ?? []), target].map((gone) => change(gone.family, 'deleted', gone.id));
+  if (made && method === 'POST') return [{ ...change(made, 'created', idOf(reply), 1), payload: viewIn(reply, made) }];
+  if (!target || !before) return [];
+  const { family, id, inside } = target;
+  if (inside === '' && method === 'DELETE') {
+    const all = [...before.inside, { family, id, revision: before.revision }];
+    return all.map((gone) => change(gone.family, 'deleted', gone.id, gone.revision + 1));
   }
-  if (before?.revision === after?.revision) return [];
-  return [{ ...change(family, 'updated', id), ...(itself ? { payload: viewIn(reply, family) } : {}) }];
+  if (!after || before.revision === after.revision) return [];
+  const module = ALL_MODULES.find(({ of, name }) => of.name === family.name && name === inside);
+  if (module) {
+    const subject = { name: moduleSubject(module) };
+    const had = [before.row?.modules].flat().includes(module.name);
+    if (method === 'DELETE') return [change(subject, 'deleted', id, after.revision)];
+    if (!had) return [change(subject, 'created', id, after.revision)];
+    return [{ ...change(subject, 'updated', id, after.revision), changed_fields: expect.any(Array) }];
+  }
+  return [
+    {
+      ...change(family, 'updated', id, after.revision),
+      changed_fields: inside === 'rules' ? ['rule_changes'] : changedFields(family, before.row, after.row),
+      ...(inside === '' ? { payload: viewIn(reply, family) } : {}),
+    },
+  ];
 }
 
-const change = ({ name }: Resource, kind: keyof ReturnType<typeof eventTypes>, id: string) => ({
+type Written = Pick<Change, 'type' | 'resource_id' | 'payload' | 'revision' | 'changed_fields'>;
+
+const change = (
+  { name }: Pick<Resource, 'name'>,
+  kind: keyof ReturnType<typeof eventTypes>,
+  id: string,
+  revision: number,
+): Written => ({
   type: eventTypes(name)[kind],
   resource_id: id,
   payload: { id } as object,
+  revision,
+  changed_fields: null,
 });
+
+type Stored = Readonly<Record<string, unknown>> | undefined;
+
+/** The shown names of fields whose columns differ. */
+function changedFields({ fields }: Resource, before: Stored, after: Stored): string[] {
+  const differs = (column: string) => !isDeepStrictEqual(before?.[column], after?.[column]);
+  return Object.entries(fields).flatMap(([name, { as = name }]) =>
+    differs(name) || differs(`sealed_${name}`) ? [as] : [],
+  );
+}
 
 const idOf = (reply: Reply) => z.object({ id: z.string() }).parse(JSON.parse(reply.text)).id;
 

@@ -1,11 +1,11 @@
 /**
  * The three operations of a module: replace, get, delete. Each change counts as a change of the resource that the
- * module belongs to, which gets a new revision and ETag, and an update event.
+ * module belongs to, which gets a new revision and ETag. The event of the change is that of the module.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { MODULES } from '../../resources/definition/manager.ts';
-import type { Module } from '../../resources/definition/module.ts';
+import { type Module, moduleSubject } from '../../resources/definition/module.ts';
 import { readOnlyInModule } from '../../resources/definition/read-only.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
@@ -13,6 +13,7 @@ import { camel, withArticle, words } from '../errors/naming.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Api, operation } from '../http/operation.ts';
 import { isSame, memberOf, refuseUnless } from '../http/read-only-members.ts';
+import { type Change, changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 import {
   accessOf,
@@ -22,14 +23,13 @@ import {
   singleParameters,
   type Work,
   writeLocked,
-  writeRow,
 } from './family.ts';
 import type { WriteContext } from './hooks.ts';
 import { release } from './managers.ts';
 import { getModule, putModule, removeModule, removeModules, type Settings } from './module-store.ts';
 import { given } from './operations.ts';
 import { dropReferences, pointersOf, referringFields, setReferences } from './references.ts';
-import { fieldsViewer } from './view.ts';
+import { differing, fieldsViewer, NO_BASE } from './view.ts';
 
 const moduleNames = z.array(z.string());
 
@@ -70,12 +70,20 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
     }
   };
   const write = (api: Api, call: SingleCall, work: Work) => writeLocked(api, family, call, work, MODULES);
-  const touch = async (context: WriteContext, row: Row, has: boolean) => {
+  /** Writes the resource, with the event of its module; returns the new revision. */
+  const touch = async (context: WriteContext, row: Row, before: Settings | undefined, after: Settings | undefined) => {
+    const { api, tx } = context;
     const others = moduleNames.parse(row.modules).filter((name) => name !== module.name);
     // Nothing is left to manage.
-    if (!has && others.length === 0) await release(context.tx, { resourceId: row.id, part: MODULES });
-    const next = { ...row, modules: has ? [...others, module.name].sort() : others };
-    return writeRow(context, family, row, next);
+    if (!after && others.length === 0) await release(tx, { resourceId: row.id, part: MODULES });
+    const event = changeEvent(context, moduleSubject(module), {
+      kind: kindOf(before, after),
+      payload: { id: row.id, ...show(shortened(module, after ?? before ?? {}), api.eventBase) },
+      revision: row.revision + 1,
+      changedFields: before && after && differing(show(before, NO_BASE), show(after, NO_BASE)),
+    });
+    const next = { ...row, modules: after ? [...others, module.name].sort() : others };
+    return family.rows.update(tx, family.sealed.seal(api.secrets, next, row), event);
   };
 
   family.add(
@@ -105,7 +113,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
           if (isDeepStrictEqual(before, settings)) return { body, revision: row.revision };
           await refer(context, row, settings);
           await putModule(api.secrets, context.tx, row.id, module, settings);
-          return { body, revision: await touch(context, row, true) };
+          return { body, revision: await touch(context, row, before, settings) };
         }),
     }),
   );
@@ -138,12 +146,26 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
       errors: ['PRECONDITION_FAILED'],
       handle: (call, api) =>
         write(api, call, async (context, row) => {
-          require(await getModule(api.secrets, context.tx, row.id, module), row.id);
+          const before = require(await getModule(api.secrets, context.tx, row.id, module), row.id);
           await refer(context, row, undefined);
           await removeModule(context.tx, row.id, module);
-          await touch(context, row, false);
+          await touch(context, row, before, undefined);
           return {};
         }),
     }),
   );
+}
+
+function kindOf(before: Settings | undefined, after: Settings | undefined): Change['kind'] {
+  if (!before) return 'created';
+  return after ? 'updated' : 'deleted';
+}
+
+/** The settings as events show them. */
+function shortened({ fields }: Module, settings: Settings): Settings {
+  const shown = Object.entries(settings).map(([name, value]) => {
+    const { sealed, shorten } = fields[name] ?? {};
+    return [name, sealed ? (shorten?.(value) ?? null) : value];
+  });
+  return Object.fromEntries(shown);
 }

@@ -1,11 +1,11 @@
-/** Every event type: three per family. */
+/** Every event type: three for each family and each module. */
 
 import { distance } from 'fastest-levenshtein';
 import type { Refusal } from '../../resources/definition/errors.ts';
 import type { EventType } from '../../resources/definition/event-type.ts';
-import { eventTypes, type Resource } from '../../resources/definition/resource.ts';
-import { FAMILIES } from '../../resources/families.ts';
-import { withArticle } from '../errors/naming.ts';
+import { eventTypes } from '../../resources/definition/resource.ts';
+import { EVENT_SUBJECTS, type EventSubject } from '../../resources/event-subjects.ts';
+import { withArticle, words } from '../errors/naming.ts';
 
 export interface Catalogue {
   readonly types: readonly EventType[];
@@ -14,12 +14,12 @@ export interface Catalogue {
 }
 
 /** The catalogue of this release. */
-export const CATALOGUE = catalogue(FAMILIES);
+export const CATALOGUE = catalogue(EVENT_SUBJECTS);
 
-/** The catalogue of these families. */
-function catalogue(families: readonly Resource[]): Catalogue {
-  const types = families.flatMap(({ name }) => {
-    const subject = withArticle(name).replace(/^a/, 'A');
+function catalogue(subjects: readonly EventSubject[]): Catalogue {
+  const types = subjects.flatMap(({ name, family, module }) => {
+    const one = withArticle(family);
+    const subject = module === undefined ? one.replace(/^a/, 'A') : `The ${words(module)} module of ${one}`;
     return Object.entries(eventTypes(name)).map(([kind, type]) => ({ type, description: `${subject} was ${kind}.` }));
   });
   const known = new Set<string>(types.map(({ type }) => type));

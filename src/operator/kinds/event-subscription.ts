@@ -1,9 +1,9 @@
 /** `EventSubscription`: which types of events go to which destinations. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { eventTypes, type View } from '../../resources/definition/resource.ts';
+import type { View } from '../../resources/definition/resource.ts';
+import { EVENT_TYPES } from '../../resources/event-subjects.ts';
 import { eventSubscription, MAX_SOURCES } from '../../resources/event-subscription.ts';
-import { FAMILIES } from '../../resources/families.ts';
 import { form } from '../../resources/formats/text.ts';
 import { plainKind } from './plain-kind.ts';
 
@@ -13,9 +13,6 @@ type Sources = readonly { type: string }[];
 const isSameTypes = (a: Sources, b: Sources) =>
   isDeepStrictEqual(new Set(a.map(({ type }) => type)), new Set(b.map(({ type }) => type)));
 
-/** The event types of this release, as an enum, so that `kubectl apply` rejects a typo. */
-const catalogue = FAMILIES.flatMap(({ name }) => Object.values(eventTypes(name)));
-
 const TYPES = 'Number of event types that the subscription sends.';
 
 export const eventSubscriptionKind = plainKind(eventSubscription, {
@@ -24,7 +21,8 @@ export const eventSubscriptionKind = plainKind(eventSubscription, {
   calls: (client) => client.eventSubscriptions,
   spec: {
     sources: z
-      .array(z.strictObject({ type: z.enum(catalogue).meta({ description: 'An event type.' }) }))
+      // An enum, so that `kubectl apply` rejects a typo.
+      .array(z.strictObject({ type: z.enum(EVENT_TYPES).meta({ description: 'An event type.' }) }))
       .max(MAX_SOURCES)
       .meta({ description: 'Types of the events to send, each listed once.', ...form({ uniqueItems: true }) })
       .default([]),

@@ -19,6 +19,9 @@ export interface Module<F extends Fields = Fields, Name extends string = string>
   readonly view: z.ZodObject<ShownShape<F>>;
 }
 
+/** What changes with a module, in the names of event types: `tls_edge_backend`. */
+export const moduleSubject = ({ of, name }: Pick<Module, 'of' | 'name'>) => `${of.name}_${name}`;
+
 /** Declares a module. */
 export function module<const F extends Fields, const Name extends string>(
   definition: ModuleDefinition<F, Name>,

@@ -53,7 +53,7 @@ export interface Field<
   readonly movesByItself?: true;
   /** In a list of objects: their members that the service sets. */
   readonly setInside?: readonly string[];
-  /** Stored sealed. Only for fields of modules. */
+  /** Stored sealed. Only for fields of modules, whose events show what `shorten` makes of it, or null. */
   readonly sealed?: true;
   /**
    * The value without its secret parts, or as it is if it has none; of a shortened one, the same. Events and stored
@@ -286,7 +286,7 @@ export const ref = z
   })
   .meta({ id: 'Ref' });
 
-/** The event types of this family. */
+/** The event types of a family, or of a module (`moduleSubject`). */
 export function eventTypes(name: string) {
   return {
     created: `${name}_created.v0`,

@@ -8,14 +8,25 @@ const { admin } = api;
 const withId = z.looseObject({ id: z.string(), uri: z.string() });
 const make = async (path: string, body: object = {}) => (await admin.post(path, body)).as(withId).id;
 
-test('the events of an edge show which modules it has', async () => {
+test('a change of a module is one event, with its settings and the revision of its edge', async () => {
   const id = await make('/edges/tls');
-  await admin.put(`/edges/tls/${id}/ip_restriction`, { ip_policy_ids: [await make('/ip_policies')] });
-  await admin.put(`/edges/tls/${id}/backend`, { backend_id: await make('/backends/http_response') });
-  await admin.delete(`/edges/tls/${id}/ip_restriction`);
-  const events = await api.rows('select payload from events where resource_id = $1 order by id', [id]);
-  const modules = [[], ['ip_restriction'], ['backend', 'ip_restriction'], ['backend']];
-  expect(events).toMatchObject(modules.map((each) => ({ payload: { modules: each } })));
+  const path = `/edges/tls/${id}/ip_restriction`;
+  const policies = [await make('/ip_policies'), await make('/ip_policies')];
+  const views = [
+    await admin.put(path, { ip_policy_ids: policies.slice(0, 1) }),
+    await admin.put(path, { ip_policy_ids: policies }),
+    await admin.put(path, { ip_policy_ids: policies }),
+  ].map((reply) => reply.as(z.looseObject({})));
+  await admin.delete(path);
+  const columns = 'type, revision, changed_fields, payload';
+  const [, ...events] = await api.rows(`select ${columns} from events where resource_id = $1 order by id`, [id]);
+  const [one, two] = views.map((view) => ({ id, ...view }));
+  const type = (kind: string) => `tls_edge_ip_restriction_${kind}.v0`;
+  expect(events).toEqual([
+    { type: type('created'), revision: 2, changed_fields: null, payload: one },
+    { type: type('updated'), revision: 3, changed_fields: ['ip_policies'], payload: two },
+    { type: type('deleted'), revision: 4, changed_fields: null, payload: two },
+  ]);
 });
 
 test('a problem inside a list of Refs is reported at the place where it was sent', async () => {

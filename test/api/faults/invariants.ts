@@ -1,28 +1,20 @@
 /** Invariants of every database of the API at rest, whatever has happened to it. */
 import { z } from 'zod';
+import { moduleSubject } from '../../../src/resources/definition/module.ts';
 import { idsOf } from '../../../src/resources/definition/reference.ts';
 import { eventTypes, type Fields, type Resource } from '../../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { coveringNames } from '../../../src/resources/formats/domain-name.ts';
 import { hostOf } from '../../../src/resources/formats/hostport.ts';
 import { httpsEdge } from '../../../src/resources/https-edge.ts';
-import { httpsEdgeRouteOauth } from '../../../src/resources/https-edge-route-oauth.ts';
-import { httpsEdgeRouteOidc } from '../../../src/resources/https-edge-route-oidc.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
+import { ALL_MODULES } from '../../../src/resources/modules.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
 import { tlsEdge } from '../../../src/resources/tls-edge.ts';
-import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../../../src/resources/tls-edge-modules.ts';
 
 export type Query = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
 
-const MODULES = [
-  httpsEdgeRouteOidc,
-  httpsEdgeRouteOauth,
-  tlsEdgeIpRestriction,
-  tlsEdgeMutualTls,
-  tlsEdgeBackend,
-] as const;
 const EDGES = [httpsEdge, tlsEdge] as const;
 
 const row = z.looseObject({ id: z.string(), revision: z.number() });
@@ -56,13 +48,19 @@ const EVENTS = `
       from events, (values ('added', 'created'), ('changed', 'updated'), ('removed', 'deleted')) kind(name, done),
            jsonb_array_elements(payload->'rule_changes'->kind.name->'rules') rule)
   select id, count(*) filter (where type = $1) as created,
-         count(*) filter (where type = $2) as updated, count(*) filter (where type = $3) as deleted
-    from told where type in ($1, $2, $3) group by 1`;
+         count(*) filter (where type = $2 or type = any($4)) as updated, count(*) filter (where type = $3) as deleted
+    from told where type in ($1, $2, $3) or type = any($4) group by 1`;
 
 /** Each change of a single rule adds one revision to its policy. */
 const RULE_CHANGES = `
   select payload->'ip_policy'->>'id' as id, count(*) as changes
     from events where type in ($1, $2, $3) group by 1`;
+
+/** Each change of a module adds one revision to its resource. */
+const ofModules = (family: Pick<Resource, 'name'>) =>
+  ALL_MODULES.filter(({ of }) => of.name === family.name).flatMap((module) =>
+    Object.values(eventTypes(moduleSubject(module))),
+  );
 
 /** Every change has exactly one event: a resource was created once, and updated as often as its revision says. */
 async function changesWithoutEvents(query: Query, tables: Tables): Promise<string[]> {
@@ -72,7 +70,7 @@ async function changesWithoutEvents(query: Query, tables: Tables): Promise<strin
   );
   const wrong: string[] = [];
   for (const family of FAMILIES) {
-    const counts = z.array(counted).parse(await query(EVENTS, typesOf(family)));
+    const counts = z.array(counted).parse(await query(EVENTS, [...typesOf(family), ofModules(family)]));
     const left = new Map(counts.map((each) => [each.id, each]));
     for (const { id, revision } of rowsOf(tables, family)) {
       const { created, updated, deleted } = left.get(id) ?? { created: 0, updated: 0, deleted: 0 };
@@ -106,7 +104,9 @@ async function wrongReferences(query: Query, tables: Tables): Promise<string[]> 
     for (const each of rowsOf(tables, family)) referAll(family, each.id, family.fields, each, '');
   }
   for (const { owner_id, id, settings } of await query('select owner_id, id, settings from modules')) {
-    const found = MODULES.find((each) => String(id) === `${owner_id}/${each.name}` && isOf(each.of, String(owner_id)));
+    const found = ALL_MODULES.find(
+      (each) => String(id) === `${owner_id}/${each.name}` && isOf(each.of, String(owner_id)),
+    );
     if (found) referAll(found.of, String(owner_id), found.fields, z.looseObject({}).parse(settings), `${found.name}/`);
   }
   const domains = new Map(rowsOf(tables, reservedDomain).map(({ domain, id }) => [domain, id]));

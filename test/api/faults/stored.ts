@@ -45,8 +45,10 @@ const listed = (client: Client) => ({
 
 /** The members of a rule that an event of its policy has. */
 const RULE = `jsonb_build_object('id', view->'id', 'cidr', view->'cidr', 'action', view->'action')`;
+/** Events of modules show the settings, not the names of all modules. */
+const WITHOUT_MODULES = `(case when jsonb_typeof(view->'modules') = 'array' then view - 'modules' else view end)`;
 const TOLD = `
-  select payload::text as payload from events
+  select ${WITHOUT_MODULES}::text as payload from (select payload from events) told (view)
   union all select ${RULE}::text from events, jsonb_path_query(payload, '$.rule_changes.*.rules[*]') view
   union all select ${RULE}::text from events, jsonb_path_query(payload, '$ ? (exists(@.cidr))') view`;
 
@@ -61,7 +63,7 @@ export async function wronglyServed(client: Client, stored: Stored, query: Query
     wrong.push(...missing.map(({ id }) => `${id} is not listed`));
     if (views.length !== stored.rows(table).length) wrong.push(`${table} lists ${views.length} resources`);
     // Converted by the database, so that members have the same order as in the payloads.
-    const text = `select ${table === 'ip_policy_rules' ? RULE : 'view'}::text as view from jsonb_array_elements($1) view`;
+    const text = `select ${table === 'ip_policy_rules' ? RULE : WITHOUT_MODULES}::text as view from jsonb_array_elements($1) view`;
     const untold = (await query(text, [JSON.stringify(views)])).filter(({ view }) => !payloads.has(view));
     wrong.push(...untold.map(({ view }) => `no event has told of ${view}`));
   }

@@ -1,5 +1,6 @@
 /** Who may use which operation: the table that permissions.test.ts plays and docs/permissions.md publishes. */
 import { OPERATIONS } from '../../src/api/families/all.ts';
+import { eventLog } from '../../src/resources/event.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
 
 export const CALLERS = ['admin', 'user', 'active bot', 'inactive bot', 'expired key', 'no key'] as const;
@@ -24,5 +25,6 @@ export const PERMISSIONS: Readonly<Record<string, Permission>> = Object.fromEntr
 );
 
 function isOwned(path: string): boolean {
-  return FAMILIES.some((family) => family.access === 'owner' && `${path}/`.startsWith(`${family.path}/`));
+  const owned = [...FAMILIES.filter(({ access }) => access === 'owner'), eventLog];
+  return owned.some((each) => `${path}/`.startsWith(`${each.path}/`));
 }

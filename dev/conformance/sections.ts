@@ -16,7 +16,7 @@ import { errors } from './rows/errors.ts';
 import { eventDestinations } from './rows/event-destinations.ts';
 import { eventSources } from './rows/event-sources.ts';
 import { eventSubscriptions } from './rows/event-subscriptions.ts';
-import { events, eventTypes } from './rows/events.ts';
+import { auditLog, events, eventTypes } from './rows/events.ts';
 import { generalRules } from './rows/general-rules.ts';
 import { httpResponseBackends } from './rows/http-response-backends.ts';
 import { httpsEdgeRouteModuleExtensions, httpsEdgeRouteModules } from './rows/https-edge-route-modules.ts';
@@ -70,6 +70,7 @@ const OWN: readonly Section[] = [
   sshCertificateAuthorities,
   eventDestinations,
   eventTypes,
+  auditLog,
   users,
   apiKeys,
   whoami,

@@ -23,6 +23,7 @@ import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resou
 import { whoami } from '../resources/whoami.ts';
 import type { CallOptions, ChangeOptions } from './call-options.ts';
 import { read, remember } from './entity-tags.ts';
+import { eventClient } from './event-client.ts';
 import { eventSourceClient } from './event-source-client.ts';
 import { type FamilyClient, familyClient } from './family-client.ts';
 import { managerClient } from './manager-client.ts';
@@ -36,7 +37,8 @@ export type { Manager } from '../resources/definition/manager.ts';
 export type { CallOptions, ChangeOptions, ClaimOptions, CreateOptions, WriteOptions } from './call-options.ts';
 export { etagOf, isReplay } from './entity-tags.ts';
 export { ApiError, ApiUnreachableError, isNotFound } from './errors.ts';
-export type { FamilyClient, ListOptions, Page, PageOptions, PageStart } from './family-client.ts';
+export type { FamilyClient, ListOptions, PageOptions } from './family-client.ts';
+export type { FilteredBy, ListClient, Page, PageFilteredBy, PageStart } from './list-client.ts';
 export type { ModuleClient } from './module-client.ts';
 
 export type ClientOptions = TransportOptions;
@@ -66,6 +68,8 @@ export function createClient(options: ClientOptions) {
     resourceManagers: managerClient(transport, WHOLE),
     moduleManagers: managerClient(transport, MODULES),
     eventSources: (subscriptionId: string) => eventSourceClient(transport, subscriptionId),
+    /** Who changed what, and when. */
+    events: eventClient(transport),
     /** All types that a subscription may have as sources. */
     async eventTypes(call: CallOptions = {}) {
       return read(eventTypeList, await transport.send({ method: 'GET', path: '/event_types', ...call })).event_types;

@@ -50,6 +50,11 @@ const reads: Case[] = [
   ['GET /event_subscriptions/a%3Fb/sources', (client) => client.eventSources('a?b').list()],
   ['GET /event_subscriptions/a/sources/x%3F.v0', (client) => client.eventSources('a').get('x?.v0')],
   ['GET /event_types', (client) => client.eventTypes()],
+  ['GET /events/a%3Fb', (client) => client.events.get('a?b')],
+  [
+    'GET /events?filter%5Btype%5D=user_created.v0&filter%5Bprincipal%5D=usr_1',
+    (client) => client.events.list({ filter: { type: 'user_created.v0', principal: 'usr_1' } }).next(),
+  ],
   ['GET /whoami', (client) => client.whoami()],
   ['GET /ip_policies/a%3Fb/rules', (client) => client.rulesOf('a?b')],
   ['POST /credentials/authenticate', (client) => client.authenticate({ token: 't' }), { token: 't' }],

@@ -1,9 +1,25 @@
-import { FAMILIES } from '../../../src/resources/families.ts';
-import { created, del, get, noContent, ok, patch, post, type Row, refused, type Section } from '../row.ts';
+import { eventTypes as typesOf } from '../../../src/resources/definition/resource.ts';
+import { EVENT_SUBJECTS } from '../../../src/resources/event-subjects.ts';
+import {
+  by,
+  created,
+  del,
+  get,
+  idOf,
+  invalid,
+  NOBODY,
+  noContent,
+  ok,
+  patch,
+  post,
+  put,
+  type Row,
+  refused,
+  type Section,
+  TIMESTAMP,
+} from '../row.ts';
 
-/** Three types for each. */
-const SUBJECTS = FAMILIES.map(({ name }) => name);
-const TYPES = SUBJECTS.flatMap((subject) => ['created', 'updated', 'deleted'].map((kind) => `${subject}_${kind}.v0`));
+const TYPES = EVENT_SUBJECTS.flatMap(({ name }) => Object.values(typesOf(name)));
 
 const path = '/event_subscriptions';
 
@@ -38,13 +54,143 @@ export const eventTypes: Section = {
   title: 'Extension: event types',
   rows: [
     {
-      rule: 'The catalogue has three types for every family, each with its version and a description; it is not paged',
+      rule: 'The catalogue has three types for every family and every module, each with its version and a description; it is not paged',
       ask: get('/event_types'),
       answer: ok({
-        event_types: TYPES.map((type) => ({ type, description: /^An? .+ was (created|updated|deleted)\.$/ })),
+        event_types: TYPES.map((type) => ({ type, description: /^(An?|The) .+ was (created|updated|deleted)\.$/ })),
         uri: '{base}/event_types',
         next_page_uri: null,
       }),
     },
   ],
 };
+
+const LOG = '/events';
+const of = (name: string) => `filter[resource_id]={${name}.id}`;
+const policy = post('/ip_policies', { description: 'a' });
+const changed = { made: policy, changed: patch('/ip_policies/{made.id}', { description: 'b' }) };
+const REQUEST = /^[\w-]+$/;
+
+const log: Row[] = [
+  {
+    rule: 'The events of all changes are listed, newest first, with who made the change, with which key and request',
+    given: { made: policy },
+    ask: get(`${LOG}?limit=1`),
+    answer: ok({
+      events: [
+        {
+          id: idOf('ev'),
+          uri: /^{base}\/events\/ev_/,
+          type: 'ip_policy_created.v0',
+          occurred_at: TIMESTAMP,
+          resource_id: '{made.id}',
+          principal: '{admin.id}',
+          api_key_id: idOf('ak'),
+          request_id: REQUEST,
+          revision: 1,
+          changed_fields: null,
+          data: undefined,
+        },
+      ],
+      uri: `{base}${LOG}`,
+      next_page_uri: /^{base}\/events\?before_id=ev_\w+&limit=1$/,
+    }),
+  },
+  {
+    rule: 'Callers who are not admins see only the events of their own changes and of what they own',
+    given: { made: policy, key: post('/api_keys', { owner_id: '{user.id}' }) },
+    ask: get(`${LOG}?${of('key')}`, { as: 'user' }),
+    answer: ok({ events: [{ type: 'api_key_created.v0', principal: '{admin.id}' }] }),
+    later: [
+      [get(`${LOG}?${of('made')}`, { as: 'user' }), ok({ events: [] })],
+      [get(`${LOG}?${of('key')}`, { as: 'bot' }), ok({ events: [] })],
+    ],
+  },
+  {
+    rule: 'An event shows the resource as it was then, without secrets',
+    given: { ...changed, list: get(`${LOG}?${of('made')}`) },
+    ask: get(`${LOG}/{list.events.1.id}`),
+    answer: ok({
+      id: '{list.events.1.id}',
+      uri: `{base}${LOG}/{list.events.1.id}`,
+      type: 'ip_policy_created.v0',
+      occurred_at: '{list.events.1.occurred_at}',
+      resource_id: '{made.id}',
+      principal: '{admin.id}',
+      api_key_id: '{list.events.1.api_key_id}',
+      request_id: '{list.events.1.request_id}',
+      revision: 1,
+      changed_fields: null,
+      data: { id: '{made.id}', description: 'a' },
+    }),
+    later: [[get(`${LOG}/ev_${NOBODY}`), refused('NOT_FOUND')]],
+  },
+  {
+    rule: 'The event of an update names the fields that it has changed, and the revision that it gave',
+    given: changed,
+    ask: get(`${LOG}?${of('made')}&limit=1`),
+    answer: ok({ events: [{ type: 'ip_policy_updated.v0', revision: 2, changed_fields: ['description'] }] }),
+    later: [
+      [put('/ip_policies/{made.id}/rules', { rules: [{ cidr: '10.0.0.0/8', action: 'allow' }] }), ok()],
+      [get(`${LOG}?${of('made')}&limit=1`), ok({ events: [{ revision: 3, changed_fields: ['rule_changes'] }] })],
+      [del('/ip_policies/{made.id}'), noContent],
+      [
+        get(`${LOG}?${of('made')}&limit=1`),
+        ok({ events: [{ type: 'ip_policy_deleted.v0', revision: 4, changed_fields: null }] }),
+      ],
+    ],
+  },
+  {
+    rule: 'A change of a module is an event of the module, with the id of its resource and without secrets',
+    given: {
+      edge: post('/edges/https', {}),
+      made: post('/edges/https/{edge.id}/routes', { match: '/', match_type: 'path_prefix' }),
+      oidc: put('/edges/https/{edge.id}/routes/{made.id}/oidc', {
+        issuer: 'https://accounts.example.com',
+        client_id: 'a',
+        client_secret: 'hush',
+      }),
+      list: get(`${LOG}?${of('made')}`),
+    },
+    ask: get(`${LOG}/{list.events.0.id}`),
+    answer: ok({
+      type: 'https_edge_route_oidc_created.v0',
+      resource_id: '{made.id}',
+      revision: 2,
+      data: { id: '{made.id}', client_id: 'a', client_secret: '…' },
+    }),
+  },
+  {
+    rule: 'The audit log is limited by resource, type, principal, API key and request, in any combination',
+    given: { key: post('/api_keys', {}), ...changed, list: get(`${LOG}?${of('made')}`) },
+    ask: get(`${LOG}?filter[type]=ip_policy_updated.v0&filter[principal]={admin.id}&${of('made')}`),
+    answer: ok({ events: [{ id: '{list.events.0.id}' }], next_page_uri: null }),
+    later: [
+      [
+        get(`${LOG}?filter[request_id]={list.events.1.request_id}&limit=1`),
+        ok({ events: [{ id: '{list.events.1.id}' }] }),
+      ],
+      [get(`${LOG}?filter[type]=ip_policy_deleted.v0&${of('made')}`), ok({ events: [] })],
+      [patch('/ip_policies/{made.id}', { description: 'c' }, by('key')), ok()],
+      [get(`${LOG}?filter[api_key_id]={key.id}`), ok({ events: [{ resource_id: '{made.id}', revision: 3 }] })],
+      [
+        get(`${LOG}?filter[type]=ip_policy_update.v0`),
+        invalid({ '?filter[type]': /not an event type; the most similar ones are ip_policy_updated\.v0/ }),
+      ],
+      [get(`${LOG}?filter[actor]={admin.id}`), invalid({ '?filter[actor]': /known are .*filter\[principal\]/ })],
+    ],
+  },
+  {
+    rule: 'Pages and times limit the audit log as every list, and the next page has the same limits',
+    given: { ...changed, list: get(`${LOG}?${of('made')}`) },
+    ask: get(`${LOG}?${of('made')}&limit=1&created_after=2020-01-01T00:00:00Z`),
+    answer: ok({ events: [{ id: '{list.events.0.id}' }], next_page_uri: /&before_id={list.events.0.id}&limit=1$/ }),
+    later: [
+      [get(`${LOG}?${of('made')}&before_id={list.events.0.id}`), ok({ events: [{ id: '{list.events.1.id}' }] })],
+      [get(`${LOG}?${of('made')}&created_before=2020-01-01T00:00:00Z`), ok({ events: [] })],
+      [get(`${LOG}?${of('made')}&created_after={list.events.0.occurred_at}`), ok({ events: [] })],
+    ],
+  },
+];
+
+export const auditLog: Section = { title: 'Extension: audit log', rows: log };

@@ -7,7 +7,6 @@ import type { Resource } from '../../resources/definition/resource.ts';
 import { instant, text } from '../../resources/formats/text.ts';
 import { words } from '../errors/naming.ts';
 import type { PageQuery } from '../store/page-statement.ts';
-import type { Row } from '../store/repository.ts';
 
 export const MAX_LIMIT = 100;
 
@@ -21,8 +20,10 @@ const limit = z
 
 /** A family as its list needs it. */
 interface Listed {
-  readonly resource: Resource;
+  readonly resource: Pick<Resource, 'table' | 'prefix' | 'access'>;
   readonly filters: readonly Filter[];
+  /** Whether filters can be given together, although no index serves all of them. */
+  readonly combines?: boolean;
 }
 
 /** A checked query. Filters are under their names as parameters. */
@@ -42,7 +43,7 @@ const TIMES = ['created_after', 'created_before'] as const;
 const cursorOf = ({ field }: Filter) => `before_${field}`;
 
 /** Query parameters of a list. */
-export function listQuery({ resource, filters }: Listed): z.ZodType<ListQuery> {
+export function listQuery({ resource, filters, combines = false }: Listed): z.ZodType<ListQuery> {
   const many = words(resource.table);
   const parameters: Record<string, z.ZodType> = {
     limit: emptyIsAbsent(limit).meta({ description: 'Maximum number of items on the page.' }),
@@ -61,7 +62,7 @@ export function listQuery({ resource, filters }: Listed): z.ZodType<ListQuery> {
     const refuse = (parameter: string, message: string) =>
       context.addIssue({ code: 'custom', path: [parameter], message, input: query[parameter] });
     const given = filters.filter(({ name }) => query[parameterOf(name)] !== undefined);
-    const [first, ...others] = given.filter((each) => !isScope(resource, each));
+    const [first, ...others] = given.filter((each) => !combines && !isScope(resource, each));
     for (const { name } of others)
       refuse(parameterOf(name), `cannot be combined with ${parameterOf(first?.name ?? '')}`);
     for (const filter of filters) if (filter.by === 'prefix') checkPrefix(filter, query, refuse);
@@ -73,7 +74,7 @@ export function listQuery({ resource, filters }: Listed): z.ZodType<ListQuery> {
 const cursor = text().max(MAX_PREFIX * 2, `must be at most ${MAX_PREFIX} characters`);
 
 /** The owner is part of every index of the family, so that another filter can be given as well. */
-const isScope = ({ access }: Resource, { field }: Filter) => access === 'owner' && field === 'owner_id';
+const isScope = ({ access }: Listed['resource'], { field }: Filter) => access === 'owner' && field === 'owner_id';
 
 function checkPrefix(
   filter: Filter,
@@ -103,20 +104,30 @@ function aboutFilter({ by, field }: Filter, many: string): string {
   );
 }
 
+/** Between which ids the page is, and how long. */
+export function rangeOf({ prefix }: Pick<Resource, 'prefix'>, query: ListQuery) {
+  const { limit = MAX_LIMIT, before_id, created_after: after, created_before: before } = query;
+  return {
+    limit,
+    before: earliest(before_id, before && firstIdAt(prefix, new Date(before))),
+    from: after && firstIdAt(prefix, new Date(Date.parse(after) + 1)),
+  };
+}
+
+/** The values of filters that a query has, by the names of the filters. */
+export function filterValues({ filters }: Pick<Listed, 'filters'>, query: ListQuery): Record<string, string> {
+  const given = filters.map(({ name }) => [name, asText(query[parameterOf(name)])] as const);
+  return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
 /** The page to read; undefined if nothing can be on it, since the caller may not see what the filter asks for. */
 export function pageQuery(
   { resource, filters }: Listed,
   query: ListQuery,
   scope: Readonly<Record<string, string>>,
 ): PageQuery | undefined {
-  const { limit = MAX_LIMIT, before_id, created_after: after, created_before: before } = query;
   const only: Record<string, string> = { ...scope };
-  const page: PageQuery = {
-    limit,
-    before: earliest(before_id, before && firstIdAt(resource.prefix, new Date(before))),
-    from: after && firstIdAt(resource.prefix, new Date(Date.parse(after) + 1)),
-    only,
-  };
+  const page: PageQuery = { ...rangeOf(resource, query), only };
   for (const filter of filters) {
     const { name, field: column, by } = filter;
     const value = query[parameterOf(name)];
@@ -136,7 +147,11 @@ function earliest(one: string | undefined, other: string | undefined): string | 
 }
 
 /** The query of the page after this row. */
-export function nextQuery({ filters }: Listed, { limit = MAX_LIMIT, ...query }: ListQuery, last: Row): string {
+export function nextQuery(
+  { filters }: Listed,
+  { limit = MAX_LIMIT, ...query }: ListQuery,
+  last: Readonly<{ id: string; [column: string]: unknown }>,
+): string {
   const next = new URLSearchParams();
   for (const time of TIMES) if (query[time] !== undefined) next.append(time, query[time]);
   for (const filter of filters) {

@@ -33,7 +33,7 @@ export function pageJson({ rows, more }: Page, show: (row: Row) => object, { nam
 }
 
 /** The envelope of a family's list. */
-export function listView(resource: Resource) {
+export function listView(resource: Pick<Resource, 'collection' | 'table' | 'title'> & { readonly view: z.ZodType }) {
   return z
     .object({
       [resource.collection]: z

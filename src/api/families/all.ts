@@ -14,6 +14,7 @@ import { apiKeys } from './api-key.ts';
 import { botUsers } from './bot-user.ts';
 import { certificateAuthorities } from './certificate-authority.ts';
 import { credentials } from './credential.ts';
+import { getEvent, listEvents } from './event.ts';
 import { eventDestinations } from './event-destination.ts';
 import { eventSubscriptions } from './event-subscription.ts';
 import { listEventTypes } from './event-types.ts';
@@ -67,6 +68,8 @@ export const MOUNTED: readonly Mounted[] = FAMILIES.map(
 export const OPERATIONS: readonly Operation[] = [
   ...MOUNTED.flatMap(({ operations }) => operations),
   listEventTypes,
+  listEvents,
+  getEvent,
   getWhoami,
   closeIdempotencyKey,
   getIdempotencyScope,

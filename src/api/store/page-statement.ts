@@ -25,7 +25,7 @@ export interface PageQuery {
 /** Sorts before every id. */
 export const FIRST = '';
 /** Sorts after every id. */
-const LAST = '~';
+export const LAST = '~';
 
 /** What is indexed of a long text. Compared by byte, whatever the collation of the database. */
 export const indexedText = (column: string) => `left(${column}, ${MAX_PREFIX}) collate "C"`;

@@ -3,11 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buffersOf, explain, statementsOf } from '../../../dev/database/explain.ts';
 import { fillTable, idOfRow } from '../../../dev/database/fill.ts';
-import type { PageQuery } from '../../../src/api/store/page-statement.ts';
+import { endStatement, type LogQuery, logStatement } from '../../../src/api/store/event-log.ts';
+import { FIRST, type PageQuery } from '../../../src/api/store/page-statement.ts';
 import { repository } from '../../../src/api/store/repository.ts';
 import { filtersOf } from '../../../src/resources/definition/filter.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import type { Resource } from '../../../src/resources/definition/resource.ts';
+import { eventLog } from '../../../src/resources/event.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { BASE, emptyDatabase, heldTransaction, startTestApi } from '../harness.ts';
@@ -153,6 +155,44 @@ describe.each(FAMILIES)('$table', (family) => {
           expect(text).not.toMatch(isUnique(asked) ? /Sort|Seq Scan/ : /Sort|Seq Scan|Filter/);
           // A list by an element reads the row of each from the table.
           expect(buffersOf(lines)).toBeLessThan(asked.element ? 450 : 30);
+        }
+      }
+    } finally {
+      await held.rollback();
+    }
+  });
+});
+
+describe('the audit log', () => {
+  const rare = { type: RARE, principal: RARE };
+  const before = idOfRow(eventLog.prefix, 120);
+  const from = idOfRow(eventLog.prefix, ROWS - 500);
+  const limit = 100;
+  const indexed: LogQuery[] = [undefined, before].flatMap((start) => [
+    { before: start, limit },
+    { before: start, limit, resourceId: RARE },
+    { before: start, limit, resourceId: RARE, only: rare },
+  ]);
+  /** As far as they look: with their end. */
+  const searching: LogQuery[] = [
+    { from, limit, only: rare },
+    { from, limit, visibleTo: RARE },
+    { from: FIRST, before, limit, only: rare, visibleTo: RARE },
+  ];
+
+  test('is read through an index, each page only from its start to its end or as far as it looks', async () => {
+    const held = await heldTransaction(fresh);
+    try {
+      const values = { resource_id: rareOr('other'), type: rareOr('other'), actor: rareOr('other') };
+      await fillTable(held.query, eventLog, ROWS, values);
+      const ends = [indexed[0], indexed[1]].map((query) => endStatement(query ?? { limit }, 100));
+      for (const statement of [...ends, ...[...indexed, ...searching].map(logStatement)]) {
+        for (const plan of ['generic', 'custom'] as const) {
+          const lines = await explain(held.query, statement, { plan, analyze: true });
+          const text = lines.join('\n');
+          expect(text).toMatch(/Index (Only )?Scan/);
+          expect(text).not.toMatch(/Sort|Seq Scan/);
+          expect(buffersOf(lines), text).toBeLessThan(30);
         }
       }
     } finally {

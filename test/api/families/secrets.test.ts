@@ -50,7 +50,10 @@ test('no secret appears unsealed in the database or in the log', async () => {
 
   const tables = await rows("select tablename from pg_tables where schemaname = 'public'");
   const dumps = await Promise.all(tables.map(({ tablename }) => rows(`select t::text from "${tablename}" t`)));
-  const everything = JSON.stringify(dumps) + logs.join('\n');
+  const { events } = (await admin.get('/events')).as(z.object({ events: z.array(withId) }));
+  const shown = await Promise.all(events.map(async ({ id }) => (await admin.get(`/events/${id}`)).text));
+  const everything = JSON.stringify(dumps) + shown.join('\n') + logs.join('\n');
+  expect(everything).toContain('https_edge_route_oauth_created.v0');
   expect(everything).toContain(authority.id);
   const lines = opened.flatMap((text) => text.split('\n').filter((line) => line.length > 40));
   expect(lines.length).toBeGreaterThan(4);

@@ -1,9 +1,9 @@
 /** Limits the connections of the server, and the requests of one connection that are handled at once. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
+import { isIPv6, type Server, type Socket } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyBaseLogger } from 'fastify';
-import ipaddr from 'ipaddr.js';
+import { networkList } from './network-list.ts';
 import { refusalLog } from './refusal-log.ts';
 
 export interface ConnectionLimits {
@@ -46,7 +46,7 @@ export function createConnections(
   const { most, perAddress = Math.ceil(most / 2), requests: mostRequests } = limits;
   const open = new Map<Socket, Connection>();
   const addresses = new Map<string, number>();
-  const exempt = blockList(proxies);
+  const exempt = networkList(proxies);
   let refused = 0;
   const logRefused = refusalLog(
     log,
@@ -145,16 +145,4 @@ export function logAcceptErrors(server: Server, log: Pick<FastifyBaseLogger, 'er
   server.on('error', (error) => {
     if (server.listening) log.error({ err: error }, 'could not accept a connection');
   });
-}
-
-function blockList(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address, prefix] = ipaddr.isValidCIDR(network)
-      ? ipaddr.parseCIDR(network)
-      : [ipaddr.parse(network), undefined];
-    if (prefix === undefined) list.addAddress(address.toString(), address.kind());
-    else list.addSubnet(address.toString(), prefix, address.kind());
-  }
-  return list;
 }

@@ -39,6 +39,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'api/certificates': FAMILIES,
   'api/ssh': [...FAMILIES, 'api/errors'],
   'api/events': [...FAMILIES, 'api/errors'],
+  'api/events/wire': [...FAMILIES, 'build.ts', 'errors.ts', 'retry', 'api/guard'],
+  'api/events/delivery': ['retry', 'api/events/wire'],
   'api/families': [
     ...FAMILIES,
     'api/errors',
@@ -50,6 +52,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'api/certificates',
     'api/ssh',
     'api/events',
+    'api/events/wire',
   ],
   'api/openapi': [...FAMILIES, 'api/guard', 'api/http', 'api/families'],
   api: [
@@ -209,6 +212,9 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'api/certificates': 'Reading X.509 certificates and keys.',
   'api/ssh': 'Making and reading SSH keys and certificates.',
   'api/events': 'The catalogue of event types.',
+  'api/events/wire':
+    'Sends one event to one destination: body, signature, the addresses that may be called, the answer.',
+  'api/events/delivery': 'When an event is delivered: the schedule of attempts.',
   'api/families': 'Only what is special about a family, and the list of operations.',
   'api/openapi': 'The OpenAPI document, and the page that shows it.',
   api: 'Assembles the parts: the app, the server around it, its settings, the first key.',

@@ -102,7 +102,12 @@ export async function startApi(
     const app = await buildApp({
       db,
       secrets,
-      platform: { serviceDomains: config.serviceDomains, acmeAuthority: config.acmeAuthority },
+      platform: {
+        serviceDomains: config.serviceDomains,
+        acmeAuthority: config.acmeAuthority,
+        eventAllowNetworks: config.eventAllowNetworks ?? [],
+        eventHttpHosts: config.eventHttpHosts ?? [],
+      },
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,

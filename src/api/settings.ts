@@ -26,6 +26,14 @@ const networks = z
     'must be comma-separated IP addresses and networks, as in 10.0.0.0/8,2001:db8::1',
   );
 
+const httpHosts = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim().toLowerCase()))
+  .refine(
+    (hosts) => hosts.every((host) => URL.canParse(`http://${host}`) && new URL(`http://${host}`).hostname === host),
+    'must be comma-separated host names or addresses without ports, as in broker.example.internal,10.0.0.7',
+  );
+
 export const apiSettings = {
   databaseUrl: {
     env: 'DATABASE_URL',
@@ -192,6 +200,20 @@ export const apiSettings = {
     description: 'how long events are kept after their delivery; three times as long if they were never delivered',
     default: '720h',
     schema: duration('1h', '87600h'),
+  },
+  eventAllowNetworks: {
+    env: 'EVENT_ALLOW_NETWORKS',
+    flag: '--event-allow-networks <networks>',
+    description:
+      'addresses and networks, comma-separated, that events may be sent to although they are not public; link-local ones and others where clouds serve credentials stay forbidden',
+    schema: networks.optional(),
+  },
+  eventHttpHosts: {
+    env: 'EVENT_HTTP_HOSTS',
+    flag: '--event-http-hosts <hosts>',
+    description:
+      'hosts, comma-separated, that events may be sent to by plain http, such as a broker in the cluster; its addresses also need EVENT_ALLOW_NETWORKS',
+    schema: httpHosts.optional(),
   },
   maxConnections: {
     env: 'MAX_CONNECTIONS',

@@ -3,27 +3,13 @@ import { z } from 'zod';
 import { orNone } from './definition/none.ts';
 import { derived, described, field, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
-import { hostOnly, httpsUrl } from './formats/https-url.ts';
+import { shortTarget, shownTarget, targetInput } from './event-target.ts';
 import { pattern, text } from './formats/text.ts';
 
-const webhookUrl = {
-  description: 'URL that events are posted to.',
-  examples: ['https://hooks.example.com/tunnels'],
-};
-const WEBHOOK = { description: 'A web server that events are posted to.' };
-const TARGET = { description: 'Where events are sent: a target of exactly one kind.' };
-const webhook = z.strictObject({ url: httpsUrl.meta(webhookUrl) }).meta({ id: 'WebhookInput' });
-const target = z.strictObject({ webhook: webhook.meta(WEBHOOK) }).meta({ id: 'EventTargetInput' });
-const shownWebhook = z.object({ url: z.url().meta(webhookUrl) }).meta({ id: 'Webhook' });
-const shownTarget = z.object({ webhook: shownWebhook.meta(WEBHOOK) }).meta({ id: 'EventTarget' });
-
-const stored = z.object({ webhook: z.object({ url: z.string() }) });
-function shortTarget(value: unknown): z.output<typeof stored> {
-  const { webhook } = stored.parse(value);
-  return { webhook: { url: hostOnly(webhook.url) } };
-}
-
-const FORMAT = { description: 'Format of the events that are sent.' };
+const FORMATS = z.enum(['json', 'thin']).meta({
+  description:
+    'Whether events have the resource as it is after the change (json), or only its id, URI and revision (thin).',
+});
 
 export const SIGNING_SECRET_PREFIX = 'whsec_';
 
@@ -68,8 +54,8 @@ export const eventDestination = resource({
   description: 'A target that event subscriptions can send events to.',
   fields: {
     ...described('What receives the events.'),
-    format: field(z.enum(['json']).meta(FORMAT), orNone(z.enum(['json']).meta(FORMAT)), 'optional', true, 'json'),
-    target: { ...required(target.meta(TARGET), { storage: 'jsonb' }), view: shownTarget, shorten: shortTarget },
+    format: field(FORMATS, orNone(FORMATS), 'optional', true, 'json'),
+    target: { ...required(targetInput, { storage: 'jsonb' }), view: shownTarget, shorten: shortTarget },
     signing_secret: field(
       shownSecret.view,
       z.nullable(

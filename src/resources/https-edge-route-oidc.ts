@@ -1,7 +1,7 @@
 /** OpenID Connect on a route of an HTTPS edge. */
 
 import { module, neededText, setting } from './definition/module.ts';
-import { issuerUrl } from './formats/https-url.ts';
+import { issuerUrl } from './formats/web-url.ts';
 import { httpsEdgeRoute } from './https-edge-route.ts';
 import { clientId, clientSecret, hidden, scopes, session } from './session-settings.ts';
 

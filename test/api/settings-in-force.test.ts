@@ -113,6 +113,15 @@ interface Started<T> {
 /** Either the effect of a setting, or the refusal to start with it. */
 type Proof<T> = Started<T> | (Omit<Started<T>, 'shows'> & { refusal: RegExp });
 
+const SOME_KEYS: ApiConfig['encryptionKey'] = [{ id: 'a', bytes: Buffer.alloc(32, 1) }];
+/** A database of its own, since no API can start on it without that key afterwards. */
+const databaseForKeys = async () => ({ databaseUrl: await emptyDatabase(), bootstrapApiKey: ADMIN_KEY });
+
+const expectDestination = async (api: StartedApi, url: string) =>
+  expect(await api.ask(ADMIN_KEY, '/event_destinations', { target: { webhook: { url } } })).toMatchObject({
+    status: 201,
+  });
+
 const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
   databaseUrl: {
     value: await emptyDatabase(),
@@ -135,9 +144,8 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
     shows: async (api) => expect(await statuses(api, ['tnl_ak_another_0123456789012345678901'])).toEqual([200]),
   },
   encryptionKey: {
-    value: [{ id: 'a', bytes: Buffer.alloc(32, 1) }],
-    // A database of its own, since no API can start on it without that key afterwards.
-    beside: { databaseUrl: await emptyDatabase(), bootstrapApiKey: ADMIN_KEY },
+    value: SOME_KEYS,
+    beside: await databaseForKeys(),
     shows: async (api) => expect((await api.ask(ADMIN_KEY, '/ssh_certificate_authorities', {})).status).toBe(201),
   },
   serviceDomains: {
@@ -202,6 +210,16 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
         const found = await rows('select 1 from events where id = $1', [OLD_EVENT]);
         return found.length === 0;
       }),
+  },
+  eventAllowNetworks: {
+    value: ['10.0.0.0/8'],
+    beside: { ...(await databaseForKeys()), encryptionKey: SOME_KEYS },
+    shows: (api) => expectDestination(api, 'https://10.0.0.1/'),
+  },
+  eventHttpHosts: {
+    value: ['broker.internal'],
+    beside: { ...(await databaseForKeys()), encryptionKey: SOME_KEYS },
+    shows: (api) => expectDestination(api, 'http://broker.internal:8080/ns/default'),
   },
   maxConnections: {
     value: 2,

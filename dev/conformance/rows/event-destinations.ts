@@ -15,6 +15,10 @@ const wrong = (rule: string, sent: object, details: Record<string, RegExp | stri
 const wrongUrl = (rule: string, url: unknown, reason: RegExp) =>
   wrong(rule, webhook(url), { '/target/webhook/url': reason });
 
+const datadog = { api_key: '0123456789abcdef0123456789abcdef' };
+const full = { ...datadog, site: 'datadoghq.eu', tags: ['env:production', 'team:edge'] };
+const otlp_logs = { url: 'https://otel.example.com/v1/logs' };
+
 const longest = `https://hooks.example.com/${'x'.repeat(2048 - 26)}`;
 
 const targets: Row[] = [
@@ -31,7 +35,16 @@ const targets: Row[] = [
   ),
   wrongUrl('An IPv4 address of a webhook is four decimal numbers', 'https://2130706433', /four decimal numbers/),
   wrongUrl('The port of a webhook is not 0', 'https://hooks.example.com:0', /1 to 65535/),
-  wrongUrl('The URL of a webhook must not be an http URL', 'http://hooks.example.com', /https/),
+  wrongUrl(
+    'The URL of a webhook must not be an http URL, unless EVENT_HTTP_HOSTS lists its host',
+    'http://hooks.example.com',
+    /must be an https URL, since EVENT_HTTP_HOSTS/,
+  ),
+  wrongUrl(
+    'The URL of a webhook must not have an address that is not public, unless EVENT_ALLOW_NETWORKS allows it',
+    'https://10.0.0.1/hook',
+    /EVENT_ALLOW_NETWORKS/,
+  ),
   {
     rule: 'The URL of a webhook has at most 2048 characters',
     ask: post(path, webhook(longest)),
@@ -39,11 +52,46 @@ const targets: Row[] = [
     later: [[post(path, webhook(`${longest}x`)), invalid({ '/target/webhook/url': /2048/ })]],
   },
   {
-    rule: 'Formats other than json are refused',
-    given: { made: post(path, { ...least, format: 'json' }) },
-    ask: patch(address, { format: 'json' }),
-    answer: ok({ format: 'json' }),
-    later: [[patch(address, { format: 'xml' }), invalid({ '/format': /json/ })]],
+    rule: 'The target of a destination may be Datadog: an API key, optionally with site and tags',
+    ask: post(path, { target: { datadog } }),
+    answer: created({ target: { datadog: { ...datadog, site: 'datadoghq.com', tags: [] } } }),
+    later: [
+      [post(path, { target: { datadog: full } }), created({ target: { datadog: full } })],
+      [
+        post(path, { target: { datadog: { ...full, site: 'example.com' } } }),
+        invalid({ '/target/datadog/site': /datadoghq/ }),
+      ],
+      [
+        post(path, { target: { datadog: { ...full, tags: ['a,b'] } } }),
+        invalid({ '/target/datadog/tags/0': /commas/ }),
+      ],
+      [post(path, { target: { datadog: { api_key: 'short' } } }), invalid({ '/target/datadog/api_key': /16 to 128/ })],
+    ],
+  },
+  {
+    rule: 'The target of a destination may be a server that takes logs by OTLP: a URL, optionally with headers',
+    ask: post(path, { target: { otlp_logs } }),
+    answer: created({ target: { otlp_logs: { ...otlp_logs, headers: {} } } }),
+    later: [
+      [
+        post(path, { target: { otlp_logs: { ...otlp_logs, headers: { 'X-Scope-OrgID': 'a' } } } }),
+        created({ target: { otlp_logs: { ...otlp_logs, headers: { 'x-scope-orgid': 'a' } } } }),
+      ],
+      [
+        post(path, { target: { otlp_logs: { url: 'http://otel.example.com/v1/logs' } } }),
+        invalid({ '/target/otlp_logs/url': /EVENT_HTTP_HOSTS/ }),
+      ],
+    ],
+  },
+  {
+    rule: 'A destination has exactly one target; another one takes its place',
+    given: { made: post(path, { target: { datadog } }) },
+    ask: patch(address, least),
+    answer: ok({ target: { webhook: least.target.webhook, datadog: undefined } }),
+    later: [
+      [patch(address, { target: { datadog, otlp_logs } }), invalid({ '/target': /has datadog and otlp_logs/ })],
+      [patch(address, { target: { datadog: null } }), invalid({ '/target': /has none/ })],
+    ],
   },
 ];
 

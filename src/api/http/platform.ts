@@ -1,4 +1,4 @@
-/** The installation: its own domains, and the authority that issues certificates for its users' domains. */
+/** The installation: its own domains, who issues certificates for its users' domains, and where events may go. */
 import { z } from 'zod';
 import { canonicalDomain } from '../../resources/formats/domain-name.ts';
 
@@ -7,10 +7,19 @@ export interface Platform {
   readonly serviceDomains: readonly [string, ...string[]];
   /** The only value of a certificate policy's `authority`. */
   readonly acmeAuthority: string;
+  /** Addresses and networks that events may be sent to although they are not public. */
+  readonly eventAllowNetworks: readonly string[];
+  /** Hosts that events may be sent to by plain http. */
+  readonly eventHttpHosts: readonly string[];
 }
 
 /** `.internal` is kept out of the public DNS for private use. */
-export const DEFAULT_PLATFORM: Platform = { serviceDomains: ['tunnels.internal'], acmeAuthority: 'letsencrypt' };
+export const DEFAULT_PLATFORM: Platform = {
+  serviceDomains: ['tunnels.internal'],
+  acmeAuthority: 'letsencrypt',
+  eventAllowNetworks: [],
+  eventHttpHosts: [],
+};
 
 /** The domains in a comma-separated list, or why it is invalid. */
 function parseServiceDomains(list: string): { domains: Platform['serviceDomains'] } | { reason: string } {

@@ -1,6 +1,7 @@
 /** What a resource has in the members of its kind's spec, as the API shows it: one function for each form of kind. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { isShown } from '../../resources/definition/resource.ts';
+import { type Field, isShown } from '../../resources/definition/resource.ts';
 import type { AttachedKind } from '../kinds/attached-kind.ts';
 import { type FamilyField, familyFields, isDeclarable } from '../kinds/family-fields.ts';
 import type { AnyPlainKind } from '../kinds/plain-kind.ts';
@@ -85,7 +86,7 @@ function memberOf(name: string, schema: z.ZodType, given: FamilyField | undefine
     shown: isShown(field) ? shown : undefined,
     initial: field.initial,
     refersTo: !field.refersTo ? 'nothing' : Array.isArray(shown) ? 'many' : 'one',
-    isSecret: field.sealed === true || !isShown(field),
+    isSecret: field.sealed === true || !isShown(field) || hasSecretParts(field, shown),
   };
 }
 
@@ -94,3 +95,6 @@ function membersOf(schema: z.ZodType, name: string): [name: string, schema: z.Zo
   if (!(inner instanceof z.ZodObject)) throw new Error(`the spec of ${name} has no members`);
   return Object.entries<z.ZodType>(inner.shape);
 }
+
+const hasSecretParts = ({ shorten }: Field, shown: unknown) =>
+  shorten !== undefined && shown !== undefined && !isDeepStrictEqual(shorten(shown), shown);

@@ -1,6 +1,8 @@
 /** `EventDestination`: where events are sent. The signing secret is stored in a Secret. */
 import { eventDestination } from '../../resources/event-destination.ts';
+import { TARGETS } from '../../resources/event-target.ts';
 import { handout } from '../managed/declaration/handout.ts';
+import { camelCase } from '../managed/declaration/spec-terms.ts';
 import { oneTime } from './one-time.ts';
 import { plainKind } from './plain-kind.ts';
 
@@ -15,6 +17,9 @@ const signingSecret = oneTime(
   'How long the old destination and its signing secret stay in use',
 );
 
+/** For a rule, since a schema cannot say "exactly one", and the API would refuse the object only later. */
+const oneTarget = TARGETS.map((name) => `has(self.target.${camelCase(name)})`).join(', ');
+
 export const eventDestinationKind = plainKind(eventDestination, {
   kind: 'EventDestination',
   shortNames: ['evdest'],
@@ -22,6 +27,14 @@ export const eventDestinationKind = plainKind(eventDestination, {
   calls: (client) => client.eventDestinations,
   // The service generates it, so no one else knows it.
   omit: ['signing_secret'],
+  sources: ['api_key', 'headers'],
+  rules: [
+    {
+      rule: `[${oneTarget}].filter(given, given).size() == 1`,
+      message: `exactly one of ${TARGETS.map(camelCase).join(', ')} must be given`,
+      fieldPath: '.target',
+    },
+  ],
   spec: signingSecret.spec,
   status: signingSecret.status,
   columns: [
@@ -29,7 +42,7 @@ export const eventDestinationKind = plainKind(eventDestination, {
       name: 'URL',
       type: 'string',
       jsonPath: '.spec.target.webhook.url',
-      description: 'URL that events are posted to.',
+      description: 'URL of the webhook.',
     },
     ...signingSecret.columns,
   ],

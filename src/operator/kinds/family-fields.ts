@@ -73,7 +73,7 @@ export function specSchemaOf(given: FamilyField, sources: readonly string[] = []
   const input = inputOf(given);
   if (field.refersTo) return referenceSchema(given, field.refersTo);
   if (sources.includes(name)) return sourcesOf(input);
-  const leaf: Leaf = (member, schema) => (sources.includes(member) ? sourceOf(withoutNone(schema)) : undefined);
+  const leaf: Leaf = (member, schema) => (sources.includes(member) ? sourcesOf(withoutNone(schema)) : undefined);
   return withCamelCase(input, leaf);
 }
 

@@ -1,4 +1,4 @@
-/** https URLs that are safe to store and to call. */
+/** http and https URLs that are safe to store and to call. */
 import { isIPv4 } from 'node:net';
 import { endsInNumber, HOST, hostnameProblem, lowerCase, NUMBER, PORT } from './hostname.ts';
 import { parseIpv6 } from './ipv6.ts';
@@ -7,18 +7,19 @@ import { pattern, type Refused, refused, text } from './text.ts';
 const MAX_LENGTH = 2048;
 
 /** RFC 3986, without the parts refused below. `URL` alone would accept and repair malformed URLs that others read differently. */
-const SCHEME = '[Hh][Tt]{2}[Pp][Ss]://';
-const ORIGIN = String.raw`${SCHEME}(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?`;
+const HTTPS = '[Hh][Tt]{2}[Pp][Ss]://';
+const SCHEME = '[Hh][Tt]{2}[Pp][Ss]?://';
+const PLACE = String.raw`(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?`;
 const CHARACTER = "[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2}";
-const STRICT = new RegExp(String.raw`^${ORIGIN}(?:[/?](?:${CHARACTER}|\?)*)?$`);
-const ISSUER = new RegExp(`^${ORIGIN}(?:/(?:${CHARACTER})*)?$`);
+const STRICT = new RegExp(String.raw`^${SCHEME}${PLACE}(?:[/?](?:${CHARACTER}|\?)*)?$`);
+const ISSUER = new RegExp(`^${HTTPS}${PLACE}(?:/(?:${CHARACTER})*)?$`);
 
 const AUTHORITY = new RegExp(String.raw`^${SCHEME}(?:\[([^\]]*)\]|([^/?#@\\:]*))(?::([^/?#@]*))?(?:[/?#]|$)`);
 const END = '(?:[/?]|$)';
 const OCTET = String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`;
 const QUADS = String.raw`${OCTET}(?:\.${OCTET}){3}`;
 
-const ADDRESS = 'must be an https URL in ASCII, without user name, password';
+const NEITHER = 'in ASCII, without user name, password';
 
 /** What `authorityProblem` refuses, for the CRDs. */
 const AUTHORITIES: readonly Refused[] = [
@@ -39,8 +40,12 @@ const AUTHORITIES: readonly Refused[] = [
   },
 ];
 
-/** An https URL without user name, password and fragment, which would end up in logs. */
-export const httpsUrl = address(STRICT, urlProblem, `${ADDRESS} and fragment, as in https://hooks.example.com/events`);
+/** An http or https URL without user name, password and fragment, which would end up in logs. */
+export const webUrl = address(
+  STRICT,
+  urlProblem,
+  `must be an http or https URL ${NEITHER} and fragment, as in https://hooks.example.com/events`,
+);
 
 /** The URL with its host alone: path and query of a webhook say who may post there. */
 export const hostOnly = (url: string) => url.replace(/^([^:]+:\/\/[^/?]+)[/?].+$/s, '$1/…');
@@ -51,7 +56,7 @@ const DISCOVERY = /\/\.well-known\/(?:openid-configuration|oauth-authorization-s
 export const issuerUrl = address(
   ISSUER,
   (input) => urlProblem(input) ?? issuerProblem(input),
-  `${ADDRESS}, query and fragment, as in https://accounts.example.com`,
+  `must be an https URL ${NEITHER}, query and fragment, as in https://accounts.example.com`,
   { found: DISCOVERY, says: 'must not end in /.well-known/openid-configuration, which is added to it: leave that out' },
 );
 
@@ -75,7 +80,7 @@ function urlProblem(input: string): string | undefined {
   if (problem) return problem;
   if (!URL.canParse(input) || /\s/.test(input)) return 'must be an https URL';
   const { protocol, username, password } = new URL(input);
-  if (protocol !== 'https:') return `must be an https URL, but is ${protocol.slice(0, -1)}`;
+  if (protocol !== 'https:' && protocol !== 'http:') return `must be an https URL, but is ${protocol.slice(0, -1)}`;
   if (username !== '' || password !== '') return 'must not have a user name or password';
   if (input.includes('#')) return 'must not have a fragment';
   return STRICT.test(input) ? undefined : 'must be an https URL in ASCII, with other characters percent-encoded';
@@ -97,6 +102,7 @@ function authorityProblem(input: string): string | undefined {
 const IS_PORT = new RegExp(`^${PORT}$`);
 
 function issuerProblem(input: string): string | undefined {
+  if (!/^https:/i.test(input)) return 'must be an https URL, but is http';
   if (input.includes('?')) return 'must not have a query';
   const issuer = input.replace(DISCOVERY, '');
   return issuer === input ? undefined : `must not have the path of the discovery document: write "${issuer}"`;

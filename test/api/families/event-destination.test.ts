@@ -17,7 +17,7 @@ test('a replay shows the signing secret', async () => {
 
 test.each([
   ['/target', { target: 'https://hooks.example.com' }],
-  ['/target/webhook', { target: {} }],
+  ['/target', { target: {} }],
   ['/target/email', { target: { ...target, email: 'a@example.com' } }],
   ['/target/webhook/url', { target: { webhook: {} } }],
   ['/target/webhook/url', { target: { webhook: { url: 'https://user:secret@hooks.example.com' } } }],
@@ -28,4 +28,25 @@ test.each([
   const { error } = await admin.post(PATH, { target, ...wrong });
   expect(error.error_code).toBe('INVALID_REQUEST');
   expect(error.details).toHaveProperty([pointer]);
+});
+
+test('a URL that the settings no longer allow can stay, but not be set anew', async () => {
+  const open = await startTestApi({
+    platform: { eventHttpHosts: ['broker.internal'], eventAllowNetworks: ['10.0.0.0/8'] },
+  });
+  const created = await Promise.all(
+    ['http://broker.internal/a', 'https://10.0.0.1/a'].map((url) =>
+      open.admin.post(PATH, { target: { webhook: { url } } }),
+    ),
+  );
+  const strict = await startTestApi({ databaseUrl: open.databaseUrl });
+  for (const { id, target: stored } of created.map((reply) => reply.as(eventDestination.view))) {
+    const path = `${PATH}/${id}`;
+    expect((await strict.admin.patch(path, { description: 'x', target: stored })).status).toBe(200);
+    const other = { webhook: { url: `${stored.webhook?.url}/b` } };
+    const { error } = await strict.admin.patch(path, { target: other });
+    expect(error.details).toMatchObject({
+      '/target/webhook/url': expect.stringMatching(/EVENT_(HTTP_HOSTS|ALLOW_NETWORKS)/),
+    });
+  }
 });

@@ -1,12 +1,12 @@
-/** Webhook URLs and secret headers: shown to those who may read them, and nowhere else in plain. */
+/** Targets of events and secret headers: shown to those who may read them, and nowhere else in plain. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { sealPlainSecrets } from '../../../src/api/families/all.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { migrate, migrations } from '../../../src/api/store/migrate.ts';
 import { eventDestination } from '../../../src/resources/event-destination.ts';
-import { hostOnly } from '../../../src/resources/formats/https-url.ts';
 import { withoutSecrets } from '../../../src/resources/formats/response-headers.ts';
+import { hostOnly } from '../../../src/resources/formats/web-url.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { createTestDatabase } from '../../harness.ts';
 import { startTestApi, type TestApi } from '../harness.ts';
@@ -17,6 +17,11 @@ const secrets = createSecrets([KEY]);
 
 const target = (end: string) => ({ webhook: { url: `https://hooks.example.com${end}` } });
 const SHORT = target('/…');
+const datadog = (api_key: string) => ({ datadog: { api_key, site: 'datadoghq.eu', tags: ['a'] } });
+const logs = (end: string, secret: string) => ({
+  otlp_logs: { url: `https://otel.example.com${end}`, headers: { 'x-team': secret } },
+});
+const SHORT_LOGS = logs('/…', '…');
 const headers = (secret: string) => ({ 'content-type': 'text/plain', 'x-api-key': secret });
 const FAMILY = {
   destination: { path: '/event_destinations', view: eventDestination.view, field: 'target' },
@@ -36,6 +41,12 @@ const payloads = async ({ rows }: Pick<TestApi, 'rows'>, field: string) =>
 
 test.each([
   ['destination', target('/hush-1?t=hush'), target('/hush-2'), [SHORT, SHORT, SHORT, SHORT]],
+  [
+    'destination',
+    datadog('hush-0123456789'),
+    logs('/hush', 'hush'),
+    [datadog('…'), datadog('…'), SHORT_LOGS, SHORT_LOGS],
+  ],
   ['backend', headers('hush-1'), headers('hush-2'), Array(4).fill(headers('…'))],
 ] as const)('of a %s is shown as it was sent, and is nowhere else', async (which, first, second, events) => {
   const { path, view, field } = FAMILY[which];

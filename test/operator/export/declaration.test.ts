@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { declarationOf, sourcesIn } from '../../../src/operator/export/declaration.ts';
-import type { SpecMember } from '../../../src/operator/export/spec-members.ts';
+import { type SpecMember, specMembers } from '../../../src/operator/export/spec-members.ts';
+import { eventDestinationKind } from '../../../src/operator/kinds/event-destination.ts';
 import { refTo, sourceOf, tlsSecretRef } from '../../../src/operator/managed/declaration/input-schemas.ts';
 
 const member = (schema: z.ZodType, shown: unknown, more: Partial<SpecMember> = {}): SpecMember => ({
@@ -36,6 +37,17 @@ describe('a member', () => {
       member: { github: { clientId: from('client-id'), clientSecret: from('client-secret'), teams: ['a'] } },
     });
     expect(secrets).toEqual([{ name: 'its-secret', keys: ['client-id', 'client-secret'] }]);
+  });
+
+  test.for([
+    [{ datadog: { api_key: '0123456789abcdef', site: 'datadoghq.eu', tags: [] } }, ['api-key']],
+    [{ otlp_logs: { url: 'https://otel.example.com/', headers: { authorization: 'Bearer 1' } } }, ['authorization']],
+    [{ webhook: { url: 'https://hooks.example.com/hush' } }, undefined],
+  ] as const)('with secret parts takes these from a Secret: %j', ([target, keys]) => {
+    const remote = { id: 'ed_1', uri: '/x', description: null, metadata: null, format: 'json', target };
+    const { spec, secrets } = declarationOf(specMembers(eventDestinationKind, remote), options);
+    expect(secrets).toEqual(keys ? [{ name: 'its-secret', keys }] : []);
+    expect(JSON.stringify(spec)).not.toMatch(/0123456789abcdef|Bearer/);
   });
 
   test('that the API never shows is taken from a Secret if it is required', () => {

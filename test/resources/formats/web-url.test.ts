@@ -1,22 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { httpsUrl, issuerUrl } from '../../../src/resources/formats/https-url.ts';
+import { issuerUrl, webUrl } from '../../../src/resources/formats/web-url.ts';
 import { hasForm } from './schema-form.ts';
 
-const reason = (schema: typeof httpsUrl, input: string) => schema.safeParse(input).error?.issues[0]?.message;
+const reason = (schema: typeof webUrl, input: string) => schema.safeParse(input).error?.issues[0]?.message;
 const long = (length: number) => `https://a.example/${'x'.repeat(length - 'https://a.example/'.length)}`;
 
-describe('an https address', () => {
+describe('a web address', () => {
   test.each([
     'https://a.example',
     'HTTPS://A.example:8443/b/c?d=e&f=?',
     'https://a.example?b',
+    'http://broker.internal:8080/ns/default',
     'https://192.0.2.1/',
     'https://[2001:db8::1]:443/',
     "https://a.example/-._~!$&'()*+,;=:@%20",
     long(2048),
   ])('is accepted: %s', (input) => {
-    expect(httpsUrl.parse(input)).toBe(input);
+    expect(webUrl.parse(input)).toBe(input);
   });
 
   const ascii = 'must be an https URL in ASCII, with other characters percent-encoded';
@@ -25,7 +26,6 @@ describe('an https address', () => {
     ['a.example', 'must be an https URL'],
     ['https://a.example/a b', 'must be an https URL'],
     [' https://a.example', 'must be an https URL'],
-    ['http://a.example', 'must be an https URL, but is http'],
     ['ftp://a.example', 'must be an https URL, but is ftp'],
     ['https://me@a.example', 'must not have a user name or password'],
     ['https://:pw@a.example', 'must not have a user name or password'],
@@ -50,13 +50,13 @@ describe('an https address', () => {
     ['https:a.example', ascii],
     [long(2049), 'must be at most 2048 characters'],
   ])('is refused: %s: %s', (input, expected) => {
-    expect(reason(httpsUrl, input)).toEqual(expected);
+    expect(reason(webUrl, input)).toEqual(expected);
   });
 
   const piece = fc.oneof(
     fc.constantFrom(
       'https://',
-      'HTTPS://',
+      'HTTP://',
       'a',
       '0x7f',
       '127.0.0.1',
@@ -71,14 +71,16 @@ describe('an https address', () => {
     fc.constantFrom(':', ':0', ':443', ':65536', '/', '?', '#', '@', '%20', 'ä', '/.well-known/openid-configuration'),
     fc.domain(),
   );
-  const url = fc.array(piece, { maxLength: 6 }).map((pieces) => `https://${pieces.join('')}`);
+  const url = fc
+    .array(piece, { maxLength: 6 })
+    .chain((pieces) => fc.constantFrom('https://', 'http://').map((scheme) => scheme + pieces.join('')));
 
   test.each([
-    ['of a webhook', httpsUrl],
+    ['of a webhook', webUrl],
     ['of an issuer', issuerUrl],
   ])('%s is accepted by the CRD exactly if it is by the API, apart from IPv6', (_, schema) => {
     fc.assert(
-      fc.property(fc.oneof(url, fc.webUrl({ validSchemes: ['https'] })), (input) => {
+      fc.property(fc.oneof(url, fc.webUrl({ validSchemes: ['https', 'http'] })), (input) => {
         fc.pre(!input.includes('['));
         expect([input, hasForm(schema, input)]).toEqual([input, schema.safeParse(input).success]);
       }),

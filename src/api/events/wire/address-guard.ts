@@ -1,0 +1,114 @@
+/**
+ * Keeps events from addresses that only the API can reach: whoever sets a destination must not be able to make the API call
+ * the machines around it (server-side request forgery).
+ */
+import { type BlockList, isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { buildConnector } from 'undici';
+import { networkList } from '../../guard/network-list.ts';
+import type { ResolveHost } from './host-lookup.ts';
+
+/** Link-local networks and the other addresses at which clouds hand out the credentials of a machine. */
+const METADATA = networkList([
+  ...['169.254.0.0/16', 'fe80::/10'],
+  // Alibaba Cloud, Oracle Cloud, Azure.
+  ...['100.100.100.200', '192.0.0.192', '168.63.129.16'],
+  // AWS (its metadata and EKS Pod Identity), Google Cloud, Scaleway.
+  ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:42::42'],
+]);
+
+/** Addresses of IPv4 in its last four bytes (RFC 6052): what IPv6-only clusters look up for the rest of the internet. */
+const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+/** What is assigned for public use (RFC 4291, section 2.4). */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** An address that is not called. */
+export class ForbiddenAddress extends Error {
+  override readonly name = 'ForbiddenAddress';
+}
+
+/** What may be called beyond public addresses by https. */
+export interface Allowances {
+  /** Addresses and networks that are not public. */
+  readonly networks: readonly string[];
+  /** Hosts to call by plain http, as `URL` writes them. */
+  readonly httpHosts: readonly string[];
+}
+
+export interface AddressGuard {
+  /** Why the URL cannot be called, as far as it shows: what it must be. */
+  refusalOfUrl(url: URL): string | undefined;
+  /** Why the address is not called; undefined if it may be. */
+  refusalOf(address: string): ForbiddenAddress | undefined;
+  /** A connector of undici that checks addresses as they are written, as they are looked up, and as they are connected. */
+  connector(options: { resolve: ResolveHost; timeoutMs: number }): buildConnector.connector;
+}
+
+/** @param build makes the connector underneath */
+export function createAddressGuard({ networks, httpHosts }: Allowances, build = buildConnector): AddressGuard {
+  const allowed = networkList(networks);
+  const refusalOf = (text: string) => {
+    const address = canonical(text);
+    if (includes(METADATA, address)) return new ForbiddenAddress(`${text} belongs to the machine itself: never called`);
+    if (isPublic(address) || includes(allowed, address)) return undefined;
+    return new ForbiddenAddress(`${text} is not a public address, nor one that EVENT_ALLOW_NETWORKS allows`);
+  };
+
+  const checkedLookup =
+    (resolve: ResolveHost): LookupFunction =>
+    (hostname, options, callback) => {
+      const fail = (error: NodeJS.ErrnoException) => callback(error, []);
+      resolve(hostname).then((found) => {
+        const [first] = found;
+        const refusal = found.map(({ address }) => refusalOf(address)).find(Boolean);
+        if (refusal || !first) fail(refusal ?? new Error(`${hostname} has no address`));
+        else if (options.all) callback(null, [...found]);
+        else callback(null, first.address, first.family);
+      }, fail);
+    };
+
+  return {
+    refusalOf,
+    refusalOfUrl({ protocol, hostname }) {
+      if (protocol === 'http:' && !httpHosts.includes(hostname))
+        return 'must be an https URL, since EVENT_HTTP_HOSTS does not list its host';
+      const address = hostname.replace(/^\[|\]$/g, '');
+      if (!isIP(address) || !refusalOf(address)) return undefined;
+      return 'must have a public address, or one that EVENT_ALLOW_NETWORKS allows';
+    },
+    connector({ resolve, timeoutMs }) {
+      const connect = build({ lookup: checkedLookup(resolve), timeout: timeoutMs, allowH2: false });
+      return (options, callback) => {
+        // Node.js does not look up what is an address already.
+        const literal = isIP(options.hostname) ? refusalOf(options.hostname) : undefined;
+        if (literal) return callback(literal, null);
+        connect(options, (error, socket) => {
+          if (error) return callback(error, null);
+          const { remoteAddress } = socket;
+          const refusal =
+            remoteAddress === undefined ? new Error('the connection was closed') : refusalOf(remoteAddress);
+          if (!refusal) return callback(null, socket);
+          socket.destroy();
+          callback(refusal, null);
+        });
+      };
+    },
+  };
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** IPv6 without its zone, or the IPv4 address that it stands for. */
+function canonical(text: string): Address {
+  const address = ipaddr.process(text.replace(/%.*$/, ''));
+  const isTranslated = address instanceof ipaddr.IPv6 && address.match(NAT64);
+  return isTranslated ? ipaddr.fromByteArray(address.toByteArray().slice(12)) : address;
+}
+
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast') return false;
+  // ipaddr.js knows ranges with a purpose, and takes unassigned ones for unicast.
+  return address instanceof ipaddr.IPv4 || address.match(GLOBAL_IPV6);
+}
+
+const includes = (list: BlockList, address: Address) => list.check(address.toString(), address.kind());

@@ -1,8 +1,28 @@
+/** When a delivery is tried again. */
+import { jittered } from '../../../retry/backoff.ts';
+import type { Answer } from '../wire/sender.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** After the first attempt, the second and so on; the last one repeats. */
+const DELAYS = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR] as const;
+const LAST_DELAY = 12 * HOUR;
+const JITTER = 0.2;
+const LONGEST_RETRY_AFTER = HOUR;
+/** From the first attempt to the last. */
+export const GIVE_UP_AFTER_MS = 72 * HOUR;
+
+/** @param state attempts so far, at least one */
 export function afterFailure(
-  _state: { attempts: number; firstAttemptAt: Date },
-  _answer: { retryAfterMs?: number; gone?: boolean },
+  { attempts, firstAttemptAt }: { attempts: number; firstAttemptAt: Date },
+  { gone, retryAfterMs = 0 }: Pick<Answer, 'retryAfterMs' | 'gone'>,
   now: Date,
-  _random: () => number,
+  random: () => number,
 ): { retryAt: Date } | { givenUp: true } {
-  return { retryAt: new Date(now.getTime() + 5000) };
+  const delay = jittered(DELAYS[attempts - 1] ?? LAST_DELAY, JITTER, random);
+  const retryAt = now.getTime() + Math.max(delay, Math.min(retryAfterMs, LONGEST_RETRY_AFTER));
+  if (gone || retryAt > firstAttemptAt.getTime() + GIVE_UP_AFTER_MS) return { givenUp: true };
+  return { retryAt: new Date(retryAt) };
 }

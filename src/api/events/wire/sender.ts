@@ -1,0 +1,189 @@
+/** Posts what targets are sent, and reports whatever comes of it as an answer. */
+import { Agent, type Dispatcher } from 'undici';
+import { codeOf, messageOf } from '../../../errors.ts';
+import { parseRetryAfter } from '../../../retry/retry-after.ts';
+import { type AddressGuard, ForbiddenAddress } from './address-guard.ts';
+import { hostLookup, type ResolveHost } from './host-lookup.ts';
+
+/** What is posted to a target. */
+export interface TargetRequest {
+  url: URL;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** Texts that the receiver may repeat in its answer, and that nobody else may see. */
+  secrets: readonly string[];
+  /** Whether the body of a 2xx says that the event was not taken nevertheless. */
+  isRejection?: (body: string) => boolean;
+}
+
+/** What came back. */
+export interface Answer {
+  /** Whether the receiver has taken the event: it answered 2xx. */
+  delivered: boolean;
+  /** None without an HTTP answer. */
+  status?: number;
+  /** The beginning of the answer's body: at most 1 KiB, printable, without secrets. */
+  body?: string;
+  /** Why it was not delivered: a sentence without secrets. */
+  error?: string;
+  /** When the receiver wants to be asked again. */
+  retryAfterMs?: number;
+  /** The receiver wants no more events (410). */
+  gone?: boolean;
+}
+
+export interface Sender {
+  /** Never rejects for what a receiver or the network does. */
+  send(request: TargetRequest, signal: AbortSignal): Promise<Answer>;
+  /** Ends the requests under way. */
+  close(): Promise<void>;
+}
+
+/** Longer answers are cut off, together with their connection. */
+const MOST_READ = 16 * 1024;
+const MOST_KEPT = 1024;
+
+export interface SenderOptions {
+  guard: AddressGuard;
+  /** Longest wait for the whole answer, including lookup and connection. */
+  timeoutMs: number;
+  now: () => Date;
+  resolve?: ResolveHost;
+}
+
+export function createSender({ guard, timeoutMs, now, resolve }: SenderOptions): Sender {
+  const agent = new Agent({
+    // As many connections as there are requests: one that hangs must not hold up another to the same host.
+    connect: guard.connector({ resolve: hostLookup(resolve), timeoutMs }),
+    allowH2: false,
+  });
+  return {
+    async send(request, signal) {
+      try {
+        const { status, retryAfter, body } = await post(agent, request, signal, timeoutMs);
+        const shown = printable(withoutSecrets(body, request.secrets));
+        const answer = { status, ...(shown !== '' && { body: shown }) };
+        if (status >= 200 && status < 300) {
+          if (!request.isRejection?.(body)) return { delivered: true, ...answer };
+          return { delivered: false, ...answer, error: 'the receiver rejected the record' };
+        }
+        const retryAfterMs = parseRetryAfter(retryAfter, now().getTime());
+        return {
+          delivered: false,
+          ...answer,
+          error: refusalOf(status),
+          ...(retryAfterMs !== undefined && { retryAfterMs }),
+          ...(status === 410 && { gone: true }),
+        };
+      } catch (error) {
+        return { delivered: false, error: causeOf(error) };
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** The end of a request by ourselves. */
+class Stopped extends Error {}
+
+const refusalOf = (status: number) =>
+  status >= 300 && status < 400
+    ? `the receiver answered ${status}: redirects are not followed`
+    : `the receiver answered ${status}`;
+
+interface Response {
+  status: number;
+  retryAfter: string | undefined;
+  /** At most MOST_READ bytes of it. */
+  body: string;
+}
+
+/**
+ * Once its head is there, an answer counts: of a body that is too long or does not end in time, the beginning will do.
+ * undici's own `request` cannot be aborted while it connects.
+ */
+function post(agent: Agent, request: TargetRequest, signal: AbortSignal, timeoutMs: number): Promise<Response> {
+  const { url, headers, body } = request;
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const chunks: Buffer[] = [];
+  let read = 0;
+  let head: Omit<Response, 'body'> | undefined;
+  let aborted: Error | undefined;
+  let controller: Dispatcher.DispatchController | undefined;
+
+  const end = (error?: Error) => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+    if (head) resolve({ ...head, body: beginning(Buffer.concat(chunks), MOST_READ) });
+    else reject(error);
+  };
+  const stop = (reason: string) => {
+    aborted = new Stopped(reason);
+    end(aborted);
+    controller?.abort(aborted);
+  };
+  const onAbort = () => stop('it was stopped before there was an answer');
+  const timer = setTimeout(() => stop(`there was no answer within ${timeoutMs / 1000} s`), timeoutMs);
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) {
+    onAbort();
+    return promise;
+  }
+  agent.dispatch(
+    { origin: url.origin, path: url.pathname + url.search, method: 'POST', headers, body },
+    {
+      onRequestStart(started) {
+        controller = started;
+        if (aborted) started.abort(aborted);
+      },
+      onResponseStart(_, status, received) {
+        if (status >= 200) head = { status, retryAfter: received['retry-after']?.toString() };
+      },
+      onResponseData(_, chunk) {
+        chunks.push(chunk);
+        read += chunk.length;
+        if (read >= MOST_READ) stop('the rest of the answer is not read');
+      },
+      onResponseEnd: () => end(),
+      onResponseError: (_, error) => end(error),
+    },
+  );
+  return promise;
+}
+
+/** The text in the first bytes, without a character that they cut in two. */
+const beginning = (text: Buffer, bytes: number) => new TextDecoder().decode(text.subarray(0, bytes), { stream: true });
+
+/** Servers quote in error pages what they were asked. */
+const withoutSecrets = (body: string, secrets: readonly string[]) =>
+  secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), body);
+
+/** The beginning of the text, without the characters that change how the text around them looks. */
+const printable = (text: string) => beginning(Buffer.from(text.replaceAll(/(?![\n\t])\p{C}/gu, '\ufffd')), MOST_KEPT);
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the receiver closed the connection without an answer',
+  ENOTFOUND: 'the host name does not exist',
+  EAI_AGAIN: 'the host name could not be looked up',
+  EHOSTUNREACH: 'there is no route to the receiver',
+  ENETUNREACH: 'there is no route to the receiver',
+  ETIMEDOUT: 'the receiver could not be reached in time',
+  UND_ERR_CONNECT_TIMEOUT: 'the receiver could not be reached in time',
+  UND_ERR_SOCKET: 'the receiver closed the connection without an answer',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
+  ...Object.fromEntries(
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    ].map((code) => [code, 'no known authority has issued the certificate; NODE_EXTRA_CA_CERTS may add one']),
+  ),
+};
+
+function causeOf(error: unknown): string {
+  if (error instanceof ForbiddenAddress || error instanceof Stopped) return error.message;
+  const code = codeOf(error) ?? '';
+  return CAUSES[code] ?? `${messageOf(error)}${code === '' ? '' : ` (${code})`}`;
+}

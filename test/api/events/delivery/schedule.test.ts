@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { afterFailure } from '../../../../src/api/events/delivery/schedule.ts';
+
+const FIRST = new Date('2026-11-21T10:00:00Z');
+const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
+const MIDDLE = () => 0.5;
+
+/** Milliseconds until the next attempt; undefined if there is none. */
+function wait(attempts: number, { sinceFirst = 0, answer = {}, random = MIDDLE } = {}): number | undefined {
+  const now = new Date(FIRST.getTime() + sinceFirst);
+  const next = afterFailure({ attempts, firstAttemptAt: FIRST }, answer, now, random);
+  return 'retryAt' in next ? next.retryAt.getTime() - now.getTime() : undefined;
+}
+
+describe('after a failure', () => {
+  test.each([
+    [1, 5 * SECOND],
+    [2, MINUTE],
+    [3, 5 * MINUTE],
+    [4, 30 * MINUTE],
+    [5, 2 * HOUR],
+    [6, 6 * HOUR],
+    [7, 12 * HOUR],
+    [8, 12 * HOUR],
+    [11, 12 * HOUR],
+  ])('number %i, the next attempt is in %i ms, give or take a fifth', (attempts, ms) => {
+    expect(wait(attempts)).toBe(ms);
+    expect(wait(attempts, { random: () => 0 })).toBeCloseTo(ms * 0.8);
+    expect(wait(attempts, { random: () => 1 })).toBeCloseTo(ms * 1.2);
+  });
+
+  test.each([
+    [60 * HOUR, 12 * HOUR],
+    [60 * HOUR + 1, undefined],
+  ])('%i ms after the first attempt, there is a next one only within three days', (sinceFirst, expected) => {
+    expect(wait(9, { sinceFirst })).toBe(expected);
+  });
+
+  test.each([
+    [1, 20 * SECOND, 20 * SECOND],
+    [1, 2 * SECOND, 5 * SECOND],
+    [1, 24 * HOUR, HOUR],
+    [6, 24 * HOUR, 6 * HOUR],
+  ])('number %i with Retry-After of %i ms, the next attempt is in %i ms', (attempts, retryAfterMs, ms) => {
+    expect(wait(attempts, { answer: { retryAfterMs } })).toBe(ms);
+  });
+
+  test('with 410 there is no next attempt', () => {
+    expect(wait(1, { answer: { gone: true } })).toBeUndefined();
+  });
+
+  test('all attempts are made within three days, however the jitter falls', () => {
+    for (const random of [() => 0, MIDDLE, () => 1]) {
+      let sinceFirst = 0;
+      let attempts = 1;
+      for (let next = wait(attempts, { random }); next !== undefined; next = wait(attempts, { sinceFirst, random })) {
+        sinceFirst += next;
+        attempts++;
+      }
+      expect(attempts).toBeGreaterThanOrEqual(10);
+      expect(sinceFirst).toBeLessThanOrEqual(72 * HOUR);
+    }
+  });
+});

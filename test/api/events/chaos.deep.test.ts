@@ -1,0 +1,2 @@
+/** For ten minutes. */
+import './chaos.all.test.ts';

@@ -40,7 +40,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'api/ssh': [...FAMILIES, 'api/errors'],
   'api/events': [...FAMILIES, 'api/errors'],
   'api/events/wire': [...FAMILIES, 'build.ts', 'errors.ts', 'retry', 'api/guard'],
-  'api/events/delivery': ['retry', 'api/events/wire'],
+  'api/events/leases': ['api/store'],
+  'api/events/queue': [...FAMILIES, 'api/store', 'api/events/leases'],
+  'api/events/delivery': ['retry', 'api/store', 'api/events/leases', 'api/events/queue', 'api/events/wire'],
   'api/families': [
     ...FAMILIES,
     'api/errors',
@@ -65,6 +67,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'api/http',
     'api/crud',
     'api/families',
+    'api/events/wire',
+    'api/events/delivery',
     'api/openapi',
     'api/telemetry',
   ],
@@ -214,7 +218,10 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'api/events': 'The catalogue of event types.',
   'api/events/wire':
     'Sends one event to one destination: body, signature, the addresses that may be called, the answer.',
-  'api/events/delivery': 'When an event is delivered: the schedule of attempts.',
+  'api/events/leases': 'Leases: of all processes, one works on a named job at a time.',
+  'api/events/queue': 'From events to deliveries, and streams of what is pending for one resource and destination.',
+  'api/events/delivery':
+    'The pump: who works for which destination, attempts, their schedule, and how a destination is doing.',
   'api/families': 'Only what is special about a family, and the list of operations.',
   'api/openapi': 'The OpenAPI document, and the page that shows it.',
   api: 'Assembles the parts: the app, the server around it, its settings, the first key.',

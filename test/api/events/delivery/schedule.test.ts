@@ -45,10 +45,6 @@ describe('after a failure', () => {
     expect(wait(attempts, { answer: { retryAfterMs } })).toBe(ms);
   });
 
-  test('with 410 there is no next attempt', () => {
-    expect(wait(1, { answer: { gone: true } })).toBeUndefined();
-  });
-
   test('all attempts are made within three days, however the jitter falls', () => {
     for (const random of [() => 0, MIDDLE, () => 1]) {
       let sinceFirst = 0;

@@ -43,7 +43,7 @@ test.each([
   ['destination', target('/hush-1?t=hush'), target('/hush-2'), [SHORT, SHORT, SHORT, SHORT]],
   [
     'destination',
-    datadog('hush-0123456789'),
+    datadog('hush-0123456789a'),
     logs('/hush', 'hush'),
     [datadog('…'), datadog('…'), SHORT_LOGS, SHORT_LOGS],
   ],

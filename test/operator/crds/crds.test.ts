@@ -152,6 +152,7 @@ test('invalid URLs, hosts and hosts with ports are rejected with an example', ()
     'TLSEdge.spec.hostports',
     'SSHHostCertificate.spec.principals',
     'EventDestination.spec.target.webhook.url',
+    'EventDestination.spec.target.otlpLogs.url',
     'ReservedDomain.spec.domain',
     'HTTPSEdgeRouteModules.spec.oidc.issuer',
   ]);

@@ -6,6 +6,7 @@ import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { shortTarget, shownTarget, targetInput } from './event-target.ts';
 import { pattern, text } from './formats/text.ts';
 
+const TARGET = { description: 'Where events are sent: a target of exactly one kind.' };
 const FORMATS = z.enum(['json', 'thin']).meta({
   description:
     'Whether events have the resource as it is after the change (json), or only its id, URI and revision (thin).',
@@ -55,7 +56,7 @@ export const eventDestination = resource({
   fields: {
     ...described('What receives the events.'),
     format: field(FORMATS, orNone(FORMATS), 'optional', true, 'json'),
-    target: { ...required(targetInput, { storage: 'jsonb' }), view: shownTarget, shorten: shortTarget },
+    target: { ...required(targetInput.meta(TARGET), { storage: 'jsonb' }), view: shownTarget, shorten: shortTarget },
     signing_secret: field(
       shownSecret.view,
       z.nullable(

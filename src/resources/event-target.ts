@@ -17,11 +17,11 @@ const DATADOG = { description: 'The log intake of Datadog.' };
 const API_KEY = { description: 'API key of the Datadog organisation.', examples: ['0123456789abcdef0123456789abcdef'] };
 const SITE = { description: 'Site of the Datadog organisation. Default datadoghq.com.', examples: ['datadoghq.eu'] };
 const TAGS = { description: 'Tags of the logs.', examples: [['env:production']] };
-const SITES = [
+export const DATADOG_SITES = [
   ...(['datadoghq.com', 'us3.datadoghq.com', 'us5.datadoghq.com', 'datadoghq.eu'] as const),
   ...(['ap1.datadoghq.com', 'ap2.datadoghq.com', 'ddog-gov.com'] as const),
 ] as const;
-const site = z.enum(SITES).meta(SITE);
+const site = z.enum(DATADOG_SITES).meta(SITE);
 const tags = distinct(
   z
     .array(
@@ -56,7 +56,7 @@ const otlpUrl = {
 };
 const otlpHeaders = {
   description: 'Headers of the requests, such as one that authenticates them. Names are stored in lower case.',
-  examples: [{ authorization: 'Bearer …' }],
+  examples: [{ authorization: 'Bearer 0123456789abcdef' }],
 };
 const otlpLogs = z
   .strictObject({ url: webUrl.meta(otlpUrl), headers: headers.nullish().meta(otlpHeaders) })
@@ -67,7 +67,7 @@ const shownOtlpLogs = z
   .meta({ id: 'OTLPLogs' });
 
 export const TARGETS = ['webhook', 'datadog', 'otlp_logs'] as const;
-const TARGET = { description: 'Where events are sent: a target of exactly one kind.' };
+const EXAMPLES = { examples: [{ webhook: { url: 'https://hooks.example.com/tunnels' } }] };
 
 /** The target as requests carry it. */
 export const targetInput = z
@@ -89,7 +89,7 @@ export const targetInput = z
     ...(otlp_logs && { otlp_logs }),
   }))
   // Not oneOf, from which client generators derive types that no value satisfies.
-  .meta({ id: 'EventTargetInput', ...TARGET, ...form({ minProperties: 1 }) });
+  .meta({ id: 'EventTargetInput', ...EXAMPLES, ...form({ minProperties: 1 }) });
 
 /** The target as responses show it: the one member that is set. */
 export const shownTarget = z
@@ -98,7 +98,7 @@ export const shownTarget = z
     datadog: shownDatadog.optional().meta(DATADOG),
     otlp_logs: shownOtlpLogs.optional().meta(OTLP_LOGS),
   })
-  .meta({ id: 'EventTarget' });
+  .meta({ id: 'EventTarget', ...EXAMPLES });
 
 /** Exactly one of its members is set. */
 export type EventTarget = z.output<typeof shownTarget>;

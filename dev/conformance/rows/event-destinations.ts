@@ -1,4 +1,5 @@
 import { eventDestination } from '../../../src/resources/event-destination.ts';
+import { DATADOG_SITES } from '../../../src/resources/event-target.ts';
 import { created, invalid, ok, patch, post, type Row, type Section } from '../row.ts';
 
 const path = '/event_destinations';
@@ -56,7 +57,10 @@ const targets: Row[] = [
     ask: post(path, { target: { datadog } }),
     answer: created({ target: { datadog: { ...datadog, site: 'datadoghq.com', tags: [] } } }),
     later: [
-      [post(path, { target: { datadog: full } }), created({ target: { datadog: full } })],
+      ...DATADOG_SITES.map((site) => {
+        const sent = { target: { datadog: { ...full, site } } };
+        return [post(path, sent), created(sent)] as const;
+      }),
       [
         post(path, { target: { datadog: { ...full, site: 'example.com' } } }),
         invalid({ '/target/datadog/site': /datadoghq/ }),

@@ -72,13 +72,14 @@ export const eventLog = {
   view: event,
 } as const;
 
+const typeName = text().min(1, 'must not be empty').max(128, 'must be at most 128 characters');
 const requestId = text()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be the id of a request')
   .meta({ examples: ['9b4f1c1e-6d53-4c1b-8f0e-0d7f4f0c2f6a'] });
 
 /** What the list can be limited by, any of them together. */
 export const EVENT_FILTERS = [
-  { name: 'type', field: 'type', by: 'value', schema: text().max(128, 'must be at most 128 characters') },
+  { name: 'type', field: 'type', by: 'value', schema: typeName },
   {
     name: 'resource_id',
     field: 'resource_id',

@@ -13,6 +13,10 @@ const PLAIN_IDS = [
   'CredentialAuthentication.owner_id',
   // It has no address but that of the whole API.
   'Whoami.installation_id',
+  // They may all be gone, and a request has no address.
+  ...['Event', 'EventWithData'].flatMap((event) =>
+    ['api_key_id', 'principal', 'request_id', 'resource_id'].map((member) => `${event}.${member}`),
+  ),
 ];
 
 /** The id of this service at an OAuth or OIDC provider. */

@@ -48,6 +48,24 @@ test.each([
   expect(problem(httpsEdgeRouteOauth.input, { provider })).toMatch(new RegExp(`^${at}: `));
 });
 
+test('an event tells of a new client secret without showing it', async () => {
+  const { id, path } = await newRoute(api);
+  const google = (client_secret: string) => ({ provider: { google: { client_id: 'my-id', client_secret } } });
+  for (const secret of ['hush-1', 'hush-2']) {
+    await api.admin.put(`${path}/oidc`, { ...OIDC, client_secret: secret });
+    await api.admin.put(`${path}/oauth`, google(secret));
+  }
+  const text =
+    "select changed_fields, payload from events where resource_id = $1 and type like '%_updated.v0' order by id";
+  expect(await api.rows(text, [id])).toMatchObject([
+    { changed_fields: ['client_secret'], payload: { id, client_id: 'my-id', client_secret: '…' } },
+    { changed_fields: ['provider'], payload: { id, provider: { google: { client_secret: '…' }, github: null } } },
+  ]);
+  await api.admin.put(`${path}/oauth`, { provider: { google: {} } });
+  const [last] = await api.rows('select payload from events where resource_id = $1 order by id desc limit 1', [id]);
+  expect(last).toMatchObject({ payload: { provider: { google: { client_secret: null } } } });
+});
+
 test('a client secret cannot be unsealed in the place of another', async () => {
   const { id, path } = await newRoute(api);
   await api.admin.put(`${path}/oidc`, OIDC);

@@ -57,6 +57,25 @@ export async function attempt(
   return { ...result, state: 'pending', nextAt: next.retryAt.toISOString() };
 }
 
+/** Of a head that this process cannot send, for a reason of its own. */
+export function notAttempted({ resourceId, id }: Head): Attempted {
+  const nextAt = new Date(Date.now() + AFTER_OWN_FAILURE_MS).toISOString();
+  const error = 'The service failed to send the event; its log says why.';
+  return {
+    resourceId,
+    id,
+    state: 'pending',
+    nextAt,
+    attemptedAt: null,
+    statusCode: null,
+    answer: null,
+    error,
+    gone: false,
+  };
+}
+
+const AFTER_OWN_FAILURE_MS = 60_000;
+
 function sent({ event, seq }: Head): SentEvent {
   const { id, type, occurred_at, actor, resource_id, payload, revision, changed_fields } = row.parse(event);
   const data = {

@@ -6,8 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../store/database.ts';
 import type { HeldLease } from '../leases/lease-holder.ts';
 import { destinationOf, dueHeads, type Head, settle } from '../queue/streams.ts';
-import type { Courier, Destination } from '../wire/courier.ts';
-import { type Attempted, attempt } from './attempt.ts';
+import type { Courier } from '../wire/courier.ts';
+import type { Destination } from '../wire/targets.ts';
+import { type Attempted, attempt, notAttempted } from './attempt.ts';
 import type { Health } from './health.ts';
 
 /** Deliveries at once, for one destination. */
@@ -25,6 +26,7 @@ export interface WorkerOptions {
   health: (destinationId: string) => Health;
   /** Permits for deliveries, shared by all destinations of the process. */
   permits: { take(): boolean; give(): void };
+  onError: (error: unknown, what: string) => void;
   /** How often to look for what has become due. */
   pollMs: number;
 }
@@ -47,8 +49,12 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
     inFlight++;
     attempt(head, { courier, destination: to, signal: lost })
       .then((result) => void results.push(result))
-      // Aborted with the lease: the next holder repeats it.
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        // Aborted with the lease: the next holder repeats it.
+        if (lost.aborted) return;
+        options.onError(error, `deliver ${head.id} to ${id}`);
+        results.push(notAttempted(head));
+      })
       .finally(() => {
         inFlight--;
         permits.give();
@@ -61,7 +67,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
     if (batch.length === 0) return true;
     if (!(await settle(db, lease, batch))) return false;
     for (const { resourceId } of batch) busy.delete(resourceId);
-    await health.note(batch);
+    if (await health.note(batch)) destination = undefined;
     return true;
   };
 

@@ -12,7 +12,8 @@ export const GONE = 'The receiver answered 410 Gone: it wants no more events.';
 export const FAILING = 'No delivery has succeeded for three days.';
 
 export interface Health {
-  note(results: readonly Attempted[]): Promise<void>;
+  /** Returns whether the destination was paused for it. */
+  note(results: readonly Attempted[]): Promise<boolean>;
   /** Records what has not been recorded yet. */
   flush(): Promise<void>;
 }
@@ -40,14 +41,15 @@ export function healthOf(db: Executor, id: string, { pause, now = Date.now }: He
   let lastSuccess: string | null = null;
   let writtenAt = Number.NEGATIVE_INFINITY;
 
-  async function write(lastFailure: Attempted | undefined): Promise<void> {
+  /** Returns whether deliveries have failed for too long. */
+  async function write(lastFailure: Attempted | undefined): Promise<boolean> {
     writtenAt = now();
     const values = [id, lastSuccess, lastFailure?.attemptedAt ?? null, lastFailure?.error ?? null];
     lastSuccess = null;
     const [row] = await db.query({ name: 'event_destination_health.note', text: NOTE, values });
-    if (!row) return;
+    if (!row) return false;
     const { failing_since } = noted.parse(row);
-    if (failing_since !== null && Date.parse(failing_since) < now() - GIVE_UP_MS) await pause(id, FAILING);
+    return failing_since !== null && Date.parse(failing_since) < now() - GIVE_UP_AFTER_MS;
   }
 
   return {
@@ -55,8 +57,10 @@ export function healthOf(db: Executor, id: string, { pause, now = Date.now }: He
       const attempts = results.filter(({ attemptedAt }) => attemptedAt !== null);
       const failure = attempts.findLast(({ state }) => state !== 'delivered');
       lastSuccess = attempts.findLast(({ state }) => state === 'delivered')?.attemptedAt ?? lastSuccess;
-      if (failure || now() - writtenAt > EVERY_MS) await write(failure);
-      if (results.some(({ gone }) => gone)) await pause(id, GONE);
+      const isFailing = (failure || now() - writtenAt > EVERY_MS) && (await write(failure));
+      const reason = results.some(({ gone }) => gone) ? GONE : isFailing ? FAILING : undefined;
+      if (reason !== undefined) await pause(id, reason);
+      return reason !== undefined;
     },
     async flush() {
       if (lastSuccess !== null) await write(undefined);

@@ -74,6 +74,7 @@ export function startPump({
         courier,
         permits,
         pollMs,
+        onError,
         open: openUnlessStopping,
         health: (destinationId) => healthOf(db, destinationId, { pause }),
       });

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -15,12 +15,15 @@ import { API_KEY_PREFIX, newToken } from '../src/api/secrets/tokens.ts';
 import { type Client, createClient } from '../src/client/client.ts';
 import { freePort } from '../src/postgres/ports.ts';
 import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
+import { type DemoReceiver, startDemoReceiver } from './demo-receiver.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
 const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kubectl', 'kube-controller-manager'] as const;
 const NAMESPACE = 'tunnel-demo';
+const LOOPBACK = '127.0.0.1';
 const READY_TIMEOUT = '60s';
+const ARRIVAL_MS = 30_000;
 /**
  * How long `stop` waits for a step in progress: longer than PostgreSQL and a control plane take to start or to give up.
  */
@@ -52,6 +55,7 @@ export class Demo {
   #apiUrl: string | undefined;
   #client: Client | undefined;
   #cluster: Cluster | undefined;
+  #receiver: DemoReceiver | undefined;
 
   /**
    * @param kubeconfig of an existing cluster; without it, the demo starts its own
@@ -86,6 +90,9 @@ export class Demo {
       BOOTSTRAP_API_KEY: this.#apiKey,
       PORT: String(port),
       LOG_FORMAT: 'json',
+      // For the receiver of the demo; by default, only public addresses get events.
+      EVENT_ALLOW_NETWORKS: LOOPBACK,
+      EVENT_HTTP_HOSTS: LOOPBACK,
     };
     await this.#start('api', env, url);
     const client = createClient({ baseUrl: url, apiKey: this.#apiKey });
@@ -189,6 +196,34 @@ export class Demo {
     await this.#proveAcl('shop-agent', 'www.example.org', false);
   }
 
+  /** Declares a destination for the events of policies and changes a policy; returns when the event has arrived. */
+  async proveDelivery(): Promise<void> {
+    await this.#make(async () => {
+      const receiver = await startDemoReceiver(LOOPBACK);
+      this.#undo.push(() => receiver.stop());
+      this.#receiver = receiver;
+    });
+    const receiver = this.#receiver;
+    if (!receiver) throw new Error('the receiver was not started');
+    const file = join(LOG_FOLDER, 'receiver.json');
+    await writeFile(file, JSON.stringify(receiverManifest(receiver.url)));
+    await this.apply(file);
+    await this.waitUntilReady();
+    const template = '--output=go-template={{index .data "signing-secret" | base64decode}}';
+    receiver.secret = await this.show('get', 'secret', 'receiver-signing-secret', template);
+    const arrival = new Promise<string>((resolve) => {
+      receiver.onEvent = resolve;
+    });
+    const change = JSON.stringify({ spec: { description: 'Changed by the demo' } });
+    await this.#make(() => this.show('patch', 'ippolicy', 'office', '--type=merge', `--patch=${change}`));
+    this.#proofs.push(await within(ARRIVAL_MS, arrival, `no event has arrived at ${receiver.url}`));
+  }
+
+  /** Calls `print` for each further event that arrives. */
+  printEvents(print: (line: string) => void): void {
+    if (this.#receiver) this.#receiver.onEvent = print;
+  }
+
   /** The output of kubectl in the namespace of the examples. */
   show(...args: string[]): Promise<string> {
     return this.#ask('--namespace', NAMESPACE, ...args);
@@ -262,6 +297,25 @@ export class Demo {
     if (!this.#apiUrl) throw new Error('the API was not started');
     return this.#apiUrl;
   }
+}
+
+function receiverManifest(url: string) {
+  const apiVersion = 'tunnel-operator.dev/v1alpha1';
+  const metadata = { name: 'receiver' };
+  const sources = ['created', 'updated', 'deleted'].map((change) => ({ type: `ip_policy_${change}.v0` }));
+  return {
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [
+      { apiVersion, kind: 'EventDestination', metadata, spec: { target: { webhook: { url } } } },
+      { apiVersion, kind: 'EventSubscription', metadata, spec: { sources, destinationRefs: [{ name: 'receiver' }] } },
+    ],
+  };
+}
+
+async function within<T>(ms: number, awaited: Promise<T>, complaint: string): Promise<T> {
+  const late = delay(ms, undefined, { ref: false }).then(() => Promise.reject(new Error(complaint)));
+  return Promise.race([awaited, late]);
 }
 
 function isOnPath(command: string): boolean {

@@ -35,6 +35,7 @@ async function main(): Promise<number> {
       print(await demo.summary());
       if (!once) {
         print('It keeps running; Ctrl-C stops it and removes everything.');
+        demo.printEvents(print);
         if (watch) print(WATCHES);
         await untilInterrupted;
       }
@@ -86,6 +87,7 @@ function tasks(demo: Demo) {
       step('kubectl apply -f examples/', () => demo.applyExamples(), needsCluster),
       step('Every object Ready', () => demo.waitUntilReady(), needsCluster),
       step('Every token in a Secret authenticates', () => demo.proveTokens(), needsCluster),
+      step('A change arrives at a receiver, signed', () => demo.proveDelivery(), needsCluster),
     ],
     {
       concurrent: false,

@@ -2,6 +2,7 @@
 import { benchApi } from './api/bench.ts';
 import { benchCluster } from './cluster/bench.ts';
 import { benchCompare } from './compare.ts';
+import { benchEvents } from './events.ts';
 import { benchMemory } from './memory/bench.ts';
 import { benchOperator } from './operator.ts';
 import type { BenchOptions } from './options.ts';
@@ -11,6 +12,7 @@ import { benchScale } from './scale.ts';
 export const PARTS: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
   api: benchApi,
   paging: benchPaging,
+  events: benchEvents,
   memory: benchMemory,
   operator: benchOperator,
   scale: benchScale,

@@ -13,8 +13,8 @@ import type { Health } from './health.ts';
 
 /** Deliveries at once, for one destination. */
 export const IN_FLIGHT = 16;
-/** Heads that are read at once, so that the next delivery does not wait for a statement. */
-const AHEAD = 64;
+/** Heads that are read ahead, so that no delivery waits for a statement. */
+const AHEAD = 256;
 /** A pause or another URL takes effect after this time at the latest. */
 const DESTINATION_AGE_MS = 1_000;
 
@@ -58,8 +58,15 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
       .finally(() => {
         inFlight--;
         permits.give();
+        startReady();
         progressed.resolve();
       });
+  };
+  const startReady = () => {
+    while (destination && !lost.aborted && ready.length > 0 && inFlight < IN_FLIGHT && permits.take()) {
+      const head = ready.shift();
+      if (head) start(head, destination);
+    }
   };
   const flush = async () => {
     const batch = results;
@@ -78,15 +85,12 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
         openedAt = performance.now();
       }
       if (!destination) ready.length = 0;
-      else if (ready.length < IN_FLIGHT) {
+      else if (ready.length < AHEAD / 2) {
         const found = await dueHeads(db, id, { limit: AHEAD - ready.length, except: [...busy] });
         for (const { resourceId } of found) busy.add(resourceId);
         ready.push(...found);
       }
-      while (destination && ready.length > 0 && inFlight < IN_FLIGHT && permits.take()) {
-        const head = ready.shift();
-        if (head) start(head, destination);
-      }
+      startReady();
       if (inFlight === 0 && results.length === 0 && ready.length === 0) return;
       if (results.length > 0) continue;
       progressed = Promise.withResolvers();

@@ -3,13 +3,21 @@ import { z } from 'zod';
 import { apiKey } from './api-key.ts';
 import { botUser } from './bot-user.ts';
 import type { Filter } from './definition/filter.ts';
-import { idOf } from './definition/id.ts';
+import { idOf, idPattern } from './definition/id.ts';
 import { FAMILIES } from './families.ts';
 import { text, timestamp } from './formats/text.ts';
 import { user } from './user.ts';
 
 const PREFIX = 'ev';
-const principal = idOf(user.prefix, botUser.prefix);
+/** The principal of changes that nobody has asked for. */
+export const SERVICE = 'service';
+const principal = z
+  .string()
+  .regex(
+    new RegExp(`^(${idPattern(user.prefix, botUser.prefix)}|${SERVICE})$`),
+    `must be the id of a user or bot, or "${SERVICE}"`,
+  )
+  .meta({ examples: ['usr_01k9zq3v5hf8svx2r4c6y7n0wd'] });
 const ofEarlierReleases = 'Null for events of releases that did not record it';
 
 const members = {

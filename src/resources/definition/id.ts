@@ -25,9 +25,12 @@ export function firstIdAt(prefix: string, moment: Date): string {
   return fromUUID(`${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-000000000000`, prefix).toString();
 }
 
+/** The source of a regular expression for the ids of these families. */
+export const idPattern = (...prefixes: string[]) => `(${prefixes.join('|')})_${SUFFIX}`;
+
 /** Schema of the ids of these families; its message says what such an id looks like. */
 export function idOf(...prefixes: string[]) {
-  const pattern = new RegExp(`^(${prefixes.join('|')})_${SUFFIX}$`);
+  const pattern = new RegExp(`^${idPattern(...prefixes)}$`);
   const shape = prefixes.map((prefix) => `${prefix}_`).join(' or ');
   return z
     .string()

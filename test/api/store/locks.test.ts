@@ -11,7 +11,13 @@ import { openTestDatabase, untilWaiting } from '../harness.ts';
 
 test('locks have the same numbers in every release', () => {
   expect([LOCKS, HOSTPORT_LOCKS, COVERING_LOCKS]).toEqual([
-    { migration: 7211004326, users: 7211004327, bootstrap: 7211004328, eventRetention: 7211004329 },
+    {
+      migration: 7211004326,
+      users: 7211004327,
+      bootstrap: 7211004328,
+      eventRetention: 7211004329,
+      eventFanOut: 7211004330,
+    },
     1211004328,
     1211004329,
   ]);

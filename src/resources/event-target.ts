@@ -1,5 +1,6 @@
 /** Where an event destination sends events: a target of exactly one kind. */
 import { z } from 'zod';
+import { orNone } from './definition/none.ts';
 import { distinct } from './formats/distinct.ts';
 import { headers } from './formats/response-headers.ts';
 import { form, text } from './formats/text.ts';
@@ -36,7 +37,7 @@ const datadog = z
     api_key: text()
       .regex(/^[!-~]{16,128}$/, 'must be 16 to 128 printable ASCII characters without spaces')
       .meta({ maxLength: 128, ...API_KEY }),
-    site: site.nullish(),
+    site: orNone(site).optional(),
     tags: tags.nullish().meta(TAGS),
   })
   .transform((given) => ({

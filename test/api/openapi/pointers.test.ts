@@ -15,7 +15,7 @@ const PLAIN_IDS = [
   'Whoami.installation_id',
   // They may all be gone, and a request has no address.
   ...['Event', 'EventWithData'].flatMap((event) =>
-    ['api_key_id', 'principal', 'request_id', 'resource_id'].map((member) => `${event}.${member}`),
+    ['api_key_id', 'request_id', 'resource_id'].map((member) => `${event}.${member}`),
   ),
 ];
 

@@ -33,7 +33,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'api/store': [...FAMILIES, 'errors.ts', 'tracing', 'retry'],
   'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
   'api/guard': ['api/errors', 'api/store'],
-  'api/http': [...FAMILIES, 'log.ts', 'api/errors', 'api/store', 'api/secrets', 'api/guard'],
+  'api/http': [...FAMILIES, 'log.ts', 'api/errors', 'api/store', 'api/secrets', 'api/guard', 'api/events/wire'],
   'api/telemetry': ['process-metrics.ts', 'tracing', 'api/errors', 'api/store', 'api/guard', 'api/http'],
   'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/guard', 'api/http'],
   'api/certificates': FAMILIES,

@@ -57,8 +57,12 @@ function derivedFields({ family, one, path, address, least, made }: Subject): Ro
   const sent = Object.fromEntries(all.map((name) => [name, 'mine']));
   const answer = invalid(Object.fromEntries(all.map((name) => [`/${name}`, 'is set by the service'])));
   const rule = `A request cannot set what the service sets of ${one}`;
+  // An update may send back whatever it may have read.
+  const moves = fieldsOf(family, ({ movesByItself, view }) => movesByItself === true && view.safeParse('mine').success);
+  const others = all.filter((name) => moves.every(([moving]) => moving !== name));
+  const inUpdate = invalid(Object.fromEntries(others.map((name) => [`/${name}`, 'is set by the service'])));
   return [
-    { rule, given: made, ask: post(path, { ...least, ...sent }), answer, later: [[patch(address, sent), answer]] },
+    { rule, given: made, ask: post(path, { ...least, ...sent }), answer, later: [[patch(address, sent), inUpdate]] },
   ];
 }
 

@@ -4,6 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequ
 import type { Tracing } from '../tracing/tracing.ts';
 import { NO_BASE } from './crud/view.ts';
 import { invalidByRule } from './errors/errors.ts';
+import { type Courier, NO_COURIER } from './events/wire/courier.ts';
 import { OPERATIONS } from './families/all.ts';
 import {
   BYTES_IN_FLIGHT,
@@ -46,6 +47,8 @@ export interface AppOptions {
   db: Database;
   /** Without it, secrets cannot be stored, and creating a resource that has one fails with UNAVAILABLE. */
   secrets?: Secrets | undefined;
+  /** Sends test events. Default: one that sends nothing. */
+  courier?: Pick<Courier, 'deliver'> | undefined;
   /** The domains and certificate authority of this installation. Omitted members get their default. */
   platform?: Partial<Platform> | undefined;
   logger?: FastifyBaseLogger | undefined;
@@ -153,7 +156,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
     const baseOf = baseUrl(options.baseUrl);
     addRoutes(scope, OPERATIONS, {
-      api: { db, secrets, platform, eventBase: options.baseUrl ?? NO_BASE },
+      api: { db, secrets, platform, eventBase: options.baseUrl ?? NO_BASE, courier: options.courier ?? NO_COURIER },
       shares,
       rateLimiter,
       lastUse,

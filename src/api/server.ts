@@ -11,6 +11,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
 import { NO_BASE } from './crud/view.ts';
+import { eventCourier, startEventDelivery } from './event-delivery.ts';
 import { sealPlainSecrets } from './families/all.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
@@ -99,15 +100,23 @@ export async function startApi(
       undo.push(() => sealed);
     }
 
+    const platform = {
+      serviceDomains: config.serviceDomains,
+      acmeAuthority: config.acmeAuthority,
+      eventAllowNetworks: config.eventAllowNetworks ?? [],
+      eventHttpHosts: config.eventHttpHosts ?? [],
+    };
+    const courier = await eventCourier(db, platform);
+    undo.push(() => courier.close());
+    const eventBase = config.baseUrl ?? NO_BASE;
+    const delivery = startEventDelivery({ db, secrets, platform, eventBase, courier }, logger);
+    undo.push(() => delivery.stop());
     const app = await buildApp({
       db,
       secrets,
-      platform: {
-        serviceDomains: config.serviceDomains,
-        acmeAuthority: config.acmeAuthority,
-        eventAllowNetworks: config.eventAllowNetworks ?? [],
-        eventHttpHosts: config.eventHttpHosts ?? [],
-      },
+      platform,
+      courier,
+      onChange: () => delivery.wake(),
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,

@@ -24,6 +24,7 @@ import { whoami } from '../resources/whoami.ts';
 import type { CallOptions, ChangeOptions } from './call-options.ts';
 import { read, remember } from './entity-tags.ts';
 import { eventClient } from './event-client.ts';
+import { eventDestinationClient } from './event-destination-client.ts';
 import { eventSourceClient } from './event-source-client.ts';
 import { type FamilyClient, familyClient } from './family-client.ts';
 import { managerClient } from './manager-client.ts';
@@ -49,6 +50,7 @@ export function createClient(options: ClientOptions) {
   const transport = createTransport(options);
   return {
     ...familyClients(transport),
+    eventDestinations: eventDestinationClient(transport),
     httpsEdgeRouteModules(edgeId: string, routeId: string) {
       const route = `${fillParent(httpsEdgeRoute, edgeId)}/${segment(routeId)}`;
       return {

@@ -15,7 +15,7 @@ const FORMATS = z.enum(['json', 'thin']).meta({
 export const SIGNING_SECRET_PREFIX = 'whsec_';
 
 /** As in the Standard Webhooks specification: a prefix, and 24 to 64 bytes in base64. */
-const signingSecret = text()
+export const signingSecret = text()
   .superRefine((secret, context) => {
     const encoded = secret.startsWith(SIGNING_SECRET_PREFIX) ? secret.slice(SIGNING_SECRET_PREFIX.length) : '';
     const bytes = Buffer.from(encoded, 'base64');
@@ -43,6 +43,12 @@ const shownSecret = derived(
   'none',
 );
 
+const MOVES = 'Deliveries change neither revision nor ETag.';
+const moving = <T extends z.ZodType>(schema: T, description: string) => ({
+  ...derived(schema.meta({ description })),
+  movesByItself: true as const,
+});
+
 export const eventDestination = resource({
   name: 'event_destination',
   title: 'EventDestination',
@@ -57,6 +63,35 @@ export const eventDestination = resource({
     ...described('What receives the events.'),
     format: field(FORMATS, orNone(FORMATS), 'optional', true, 'json'),
     target: { ...required(targetInput.meta(TARGET), { storage: 'jsonb' }), view: shownTarget, shorten: shortTarget },
+    status: field(
+      z.enum(['active', 'paused']).meta({ description: 'Whether events are sent, or wait until it is resumed.' }),
+      z.never(),
+      'derived',
+      false,
+      'active',
+    ),
+    paused_at: derived(timestamp().nullable().meta({ description: 'Since when it is paused.' })),
+    paused_reason: derived(
+      z
+        .string()
+        .nullable()
+        .meta({
+          description: 'Why it is paused: what the receiver did, or that somebody asked for it.',
+          examples: ['No delivery has succeeded for three days.'],
+        }),
+    ),
+    last_success_at: moving(timestamp().nullable(), `When a delivery last succeeded. ${MOVES}`),
+    last_failure_at: moving(timestamp().nullable(), 'When a delivery last failed.'),
+    failing_since: moving(
+      timestamp().nullable(),
+      'The first failure since the last success; null if the last delivery succeeded. After three days it is paused.',
+    ),
+    last_error: moving(z.string().nullable(), 'Why the last failed delivery failed; stays when later ones succeed.'),
+    previous_signing_secret_until: derived(
+      timestamp().nullable().meta({
+        description: 'Until when the secret before the last rotation signs events too; null if none was replaced.',
+      }),
+    ),
     signing_secret: field(
       shownSecret.view,
       z.nullable(

@@ -6,6 +6,7 @@ import type { Values } from '../../dev/fixtures/placeholders.ts';
 import { numbered } from '../../dev/fixtures/samples.ts';
 import { ec, ecLine, ed25519Line, edwards, point, rsa, rsaLine } from '../../dev/fixtures/ssh-keys.ts';
 import type { AppOptions } from '../../src/api/app.ts';
+import type { Courier } from '../../src/api/events/wire/courier.ts';
 import type { RateLimits } from '../../src/api/guard/rate-limit.ts';
 import { createSecrets } from '../../src/api/secrets/sealing.ts';
 import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
@@ -25,6 +26,14 @@ const LIMITS: Omit<RateLimits, 'knownKeys'> = {
   windowMs: 3_600_000,
 };
 
+/** What receives test events: one at this URL is broken, all others take them. */
+const RECEIVERS: Pick<Courier, 'deliver'> = {
+  deliver: async ({ target: { webhook } }) =>
+    webhook?.url.startsWith('https://broken.')
+      ? { delivered: false, status: 503, body: 'busy', error: 'the receiver answered 503' }
+      : { delivered: true, status: 204 },
+};
+
 /** The server for a row with settings of its own. No window of its rate limits ends while a test runs. */
 export function worldWith(settings: NonNullable<Row['settings']>): Promise<World> {
   const { RATE_LIMIT, RATE_LIMIT_PER_OWNER, RATE_LIMIT_UNAUTHENTICATED, ENCRYPTION_KEY } = settings;
@@ -39,7 +48,7 @@ export function worldWith(settings: NonNullable<Row['settings']>): Promise<World
 }
 
 export async function createWorld(options: Partial<AppOptions> = {}): Promise<World> {
-  const api = await startTestApi({ ...options, rateLimits: { ...LIMITS, ...options.rateLimits } });
+  const api = await startTestApi({ courier: RECEIVERS, ...options, rateLimits: { ...LIMITS, ...options.rateLimits } });
   const [user, bot] = await Promise.all([api.newUser(), api.newBot()]);
   const constant = {
     base: BASE,

@@ -1,6 +1,6 @@
 import { eventDestination } from '../../../src/resources/event-destination.ts';
 import { DATADOG_SITES } from '../../../src/resources/event-target.ts';
-import { created, invalid, ok, patch, post, type Row, type Section } from '../row.ts';
+import { created, get, invalid, NOBODY, ok, patch, post, type Row, refused, type Section, TIMESTAMP } from '../row.ts';
 
 const path = '/event_destinations';
 const webhook = (url: unknown) => ({ target: { webhook: { url } } });
@@ -115,8 +115,121 @@ const secrets: Row[] = [
   wrong('A signing secret has at least 24 bytes', { signing_secret: secretOf(23) }, { '/signing_secret': /24 to 64/ }),
 ];
 
+const NOTHING = { status: 'active', paused_at: null, paused_reason: null };
+const given = { made: post(path, least) };
+const lifetime: Row[] = [
+  {
+    rule: 'A new destination is active, and nothing has been delivered to it',
+    ask: post(path, least),
+    answer: created({
+      ...NOTHING,
+      last_success_at: null,
+      last_failure_at: null,
+      failing_since: null,
+      last_error: null,
+      previous_signing_secret_until: null,
+    }),
+  },
+  {
+    rule: 'A destination is paused; to pause it twice changes nothing',
+    given,
+    ask: post(`${address}/pause`),
+    answer: ok({ status: 'paused', paused_at: TIMESTAMP, paused_reason: 'Somebody has paused it.' }),
+    later: [
+      [post(`${address}/pause`, {}), { ...ok({ status: 'paused' }), headers: { etag: '"2"' } }],
+      [get(address), ok({ status: 'paused', paused_at: TIMESTAMP })],
+    ],
+  },
+  {
+    rule: 'A paused destination is resumed; to resume it twice changes nothing',
+    given: { ...given, paused: post(`${address}/pause`) },
+    ask: post(`${address}/resume`),
+    answer: { ...ok(NOTHING), headers: { etag: '"3"' } },
+    later: [
+      [post(`${address}/resume`), { ...ok(NOTHING), headers: { etag: '"3"' } }],
+      [post(`${address}/resume`, { now: true }), invalid({ '/now': /./ })],
+    ],
+  },
+  {
+    rule: 'Pausing, resuming and rotating can be bound to an ETag',
+    given: { ...given, changed: patch(address, { description: 'x' }) },
+    ask: post(`${address}/pause`, undefined, { headers: { 'if-match': '"1"' } }),
+    answer: refused('PRECONDITION_FAILED'),
+    later: [
+      [post(`${address}/resume`, undefined, { headers: { 'if-match': '"1"' } }), refused('PRECONDITION_FAILED')],
+      [post(`${address}/rotate_secret`, {}, { headers: { 'if-match': '"1"' } }), refused('PRECONDITION_FAILED')],
+      [get(address), ok({ status: 'active', previous_signing_secret_until: null })],
+    ],
+  },
+  {
+    rule: 'A destination that does not exist can be neither paused, resumed, rotated nor tested',
+    ask: post(`${path}/ed_${NOBODY}/pause`),
+    answer: refused('NOT_FOUND'),
+    later: ['resume', 'rotate_secret', 'test'].map((name) => [
+      post(`${path}/ed_${NOBODY}/${name}`),
+      refused('NOT_FOUND'),
+    ]),
+  },
+  {
+    rule: 'Only admins may pause, resume, rotate and test a destination',
+    given,
+    ask: post(`${address}/pause`, undefined, { as: 'user' }),
+    answer: refused('PERMISSION_DENIED'),
+    later: ['resume', 'rotate_secret', 'test'].map((name) => [
+      post(`${address}/${name}`, undefined, { as: 'user' }),
+      refused('PERMISSION_DENIED'),
+    ]),
+  },
+  {
+    rule: 'A rotation issues a new signing secret once; the old one signs for a day, or for the overlap in seconds',
+    given,
+    ask: post(`${address}/rotate_secret`),
+    answer: ok({ signing_secret: /^whsec_[A-Za-z0-9+/]{43}=$/, previous_signing_secret_until: TIMESTAMP }),
+    later: [
+      [get(address), ok({ signing_secret: null, previous_signing_secret_until: TIMESTAMP })],
+      [
+        post(`${address}/rotate_secret`, { signing_secret: secretOf(24), overlap: 0 }),
+        ok({ signing_secret: secretOf(24), previous_signing_secret_until: null }),
+      ],
+      [post(`${address}/rotate_secret`, { overlap: 2_592_000 }), ok({ previous_signing_secret_until: TIMESTAMP })],
+      [post(`${address}/rotate_secret`, { overlap: 2_592_001 }), invalid({ '/overlap': /0 to 2592000/ })],
+      [post(`${address}/rotate_secret`, { overlap: '24h' }), invalid({ '/overlap': /./ })],
+      [post(`${address}/rotate_secret`, { signing_secret: secretOf(23) }), invalid({ '/signing_secret': /24 to 64/ })],
+    ],
+  },
+  {
+    rule: 'A rotation under an idempotency key issues one secret, and shows it again when repeated',
+    given: {
+      ...given,
+      first: post(`${address}/rotate_secret`, {}, { headers: { 'idempotency-key': '{unique}' } }),
+    },
+    ask: post(`${address}/rotate_secret`, {}, { headers: { 'idempotency-key': '{unique}' } }),
+    answer: {
+      ...ok({ signing_secret: '{first.signing_secret}' }),
+      headers: { 'idempotency-replayed': 'true', etag: '"2"' },
+    },
+    later: [
+      [
+        post(`${address}/rotate_secret`, { overlap: 1 }, { headers: { 'idempotency-key': '{unique}' } }),
+        refused('IDEMPOTENCY_KEY_REUSED'),
+      ],
+    ],
+  },
+  {
+    rule: 'A test sends an event to a destination at once, also to a paused one, and tells what came back',
+    given: { ...given, paused: post(`${address}/pause`) },
+    ask: post(`${address}/test`),
+    answer: ok({ delivered: true, status_code: 204, answer: null, error: null }),
+    later: [
+      [patch(address, webhook('https://broken.example.com/')), ok()],
+      [post(`${address}/test`), ok({ delivered: false, status_code: 503, answer: 'busy', error: /503/ })],
+      [get(address), ok({ status: 'paused', last_success_at: null, last_failure_at: null, failing_since: null })],
+    ],
+  },
+];
+
 export const eventDestinations: Section = {
   title: 'Extension: event destinations',
   family: eventDestination,
-  rows: [...targets, ...secrets],
+  rows: [...targets, ...secrets, ...lifetime],
 };

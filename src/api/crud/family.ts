@@ -188,6 +188,7 @@ async function withLocked<R extends Resource>(
  * Writes a locked row with its event; returns the new revision.
  * @param before the row as it was locked
  * @param details additional members of the event's payload
+ * @param unseen changed fields whose values no view has
  */
 export function writeRow<R extends Resource>(
   context: WriteContext,
@@ -195,12 +196,14 @@ export function writeRow<R extends Resource>(
   before: Row,
   next: Row,
   details: EventDetails = {},
+  unseen: readonly string[] = [],
 ): Promise<number> {
   const { api, tx } = context;
   const { resource, sealed, show, showShort } = family;
   const payload = { ...showShort(next, api.eventBase), ...details };
   // With the secret parts, of which a change must be seen.
-  const changedFields = differing(show(before, NO_BASE), { ...show(next, NO_BASE), ...details });
+  const seen = differing(show(before, NO_BASE), { ...show(next, NO_BASE), ...details });
+  const changedFields = [...seen, ...unseen];
   const revision = before.revision + 1;
   const event = changeEvent(context, resource.name, { kind: 'updated', payload, revision, changedFields });
   return family.rows.update(tx, sealed.seal(api.secrets, next, before), event);

@@ -1,36 +1,34 @@
-/** Event destinations: which URLs they may have, and their signing secrets, sealed and shown once. */
-import { randomBytes } from 'node:crypto';
+/** Event destinations: which URLs they may have, and how they are opened to send events to them. */
 import { z } from 'zod';
-import { eventDestination, SIGNING_SECRET_PREFIX } from '../../resources/event-destination.ts';
+import { eventDestination } from '../../resources/event-destination.ts';
 import { storedTarget } from '../../resources/event-target.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidByRule } from '../errors/errors.ts';
 import { createAddressGuard } from '../events/wire/address-guard.ts';
 import type { Platform } from '../http/platform.ts';
-
-const SIGNING_SECRET = 'sealed_signing_secret';
-const stored = z.object({ [SIGNING_SECRET]: z.string() });
-
-const { table } = eventDestination;
-const locationOf = (id: string) => ({ table, id, field: SIGNING_SECRET });
+import type { Secrets } from '../secrets/sealing.ts';
+import type { Executor } from '../store/database.ts';
+import type { Row } from '../store/repository.ts';
+import { addTest } from './event-destination-test.ts';
+import { addPausing } from './event-pausing.ts';
+import { addRotation, firstSecret, SIGNING_SECRETS, signingSecrets } from './event-signing-secret.ts';
 
 export const eventDestinations = mount(eventDestination, {
-  columns: [SIGNING_SECRET],
-  sealed: [SIGNING_SECRET],
+  ...SIGNING_SECRETS,
   derive(after, before, { platform }) {
     checkUrl(after.target, before?.target, platform);
     return {};
   },
-  async prepare({ signing_secret }, id, { secrets }) {
-    const secret = signing_secret ?? SIGNING_SECRET_PREFIX + randomBytes(32).toString('base64');
-    return { columns: { [SIGNING_SECRET]: secrets.seal(secret, locationOf(id)) }, token: secret };
-  },
+  prepare: async ({ signing_secret }, id, { secrets }) => firstSecret(secrets, id, signing_secret ?? undefined),
   async isSecret({ api, tx }, id, sent) {
-    const text = `select ${SIGNING_SECRET} from ${table} where id = $1`;
-    const [row] = await tx.query({ name: `${table}.signing_secret`, text, values: [id] });
-    return api.secrets.open(stored.parse(row)[SIGNING_SECRET], locationOf(id)) === sent;
+    const [current] = await signingSecrets(tx, api.secrets, id);
+    return current === sent;
   },
 });
+
+addPausing(eventDestinations);
+addRotation(eventDestinations);
+addTest(eventDestinations, ({ db, secrets }, row) => open(db, secrets, row));
 
 /** Refuses a new URL that events would not be sent to. Host names are looked up only when something is sent. */
 function checkUrl(target: unknown, before: unknown, { eventAllowNetworks, eventHttpHosts }: Platform): void {
@@ -48,3 +46,17 @@ function urlsOf(target: unknown) {
   const { webhook, otlp_logs } = storedTarget.optional().parse(target) ?? {};
   return { webhook: webhook?.url, otlp_logs: otlp_logs?.url };
 }
+
+/** The destination as events are sent to it, with its secrets; undefined if it is paused or does not exist. */
+export async function openDestination(db: Executor, secrets: Secrets, id: string): Promise<Destination | undefined> {
+  const row = await eventDestinations.rows.get(db, id);
+  return row && row.status !== 'paused' ? open(db, secrets, row) : undefined;
+}
+
+async function open(db: Executor, secrets: Secrets, row: Row): Promise<Destination> {
+  const { id } = row;
+  const { format, target } = opened.parse(eventDestinations.sealed.open(secrets, row));
+  return { id, format, target, secrets: await signingSecrets(db, secrets, id) };
+}
+
+const opened = z.object({ format: eventDestination.view.shape.format, target: storedTarget });

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../resources/definition/errors.ts';
 import type { IdempotencyPlace } from '../../resources/definition/idempotency.ts';
 import type { Manager } from '../../resources/definition/manager.ts';
 import type { ReadOnlyMembers } from '../../resources/definition/read-only.ts';
+import type { Courier } from '../events/wire/courier.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Database } from '../store/database.ts';
 import type { Caller } from './authentication.ts';
@@ -107,6 +108,8 @@ export interface Api {
   readonly secrets: Secrets;
   /** Prefix of `uri` members in events: BASE_URL or nothing, never the Host header of a request. */
   readonly eventBase: string;
+  /** Sends events. */
+  readonly courier: Pick<Courier, 'deliver'>;
 }
 
 /** The header that makes an operation conditional, if it can be. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { NO_COURIER } from '../../../src/api/events/wire/courier.ts';
 import { listening } from '../../../src/api/families/hostports.ts';
 import { DEFAULT_PLATFORM } from '../../../src/api/http/platform.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
@@ -17,7 +18,13 @@ const create = async (path: string, hostports: string[]) => (await admin.post(pa
 
 /** The context of a write, apart from its transaction. */
 const writing = {
-  api: { db: api.db, platform: DEFAULT_PLATFORM, secrets: createSecrets(undefined), eventBase: '' },
+  api: {
+    db: api.db,
+    platform: DEFAULT_PLATFORM,
+    secrets: createSecrets(undefined),
+    eventBase: '',
+    courier: NO_COURIER,
+  },
   caller: { id: admin.id, admin: true, keyId: '', secret: '', installation: '' },
   requestId: 'r',
 };

@@ -1,8 +1,32 @@
 import { expect, test } from 'vitest';
+import { FAILING, healthOf } from '../../../src/api/events/delivery/health.ts';
+import type { SentEvent } from '../../../src/api/events/wire/cloud-event.ts';
+import type { Answer } from '../../../src/api/events/wire/sender.ts';
+import type { Destination } from '../../../src/api/events/wire/targets.ts';
+import { SEALED } from '../../../src/api/families/all.ts';
+import { eventDestinations, openDestination } from '../../../src/api/families/event-destination.ts';
+import { pauseFailing } from '../../../src/api/families/event-pausing.ts';
+import { DEFAULT_PLATFORM } from '../../../src/api/http/platform.ts';
+import { rotateEncryption } from '../../../src/api/secrets/rotation.ts';
+import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { eventDestination } from '../../../src/resources/event-destination.ts';
+import { destinationTest } from '../../../src/resources/event-destination-calls.ts';
 import { startTestApi } from '../harness.ts';
 
-const { admin } = await startTestApi();
+const ENCRYPTION_KEY = { id: 'k', bytes: Buffer.alloc(32, 7) };
+const secrets = createSecrets([ENCRYPTION_KEY]);
+/** What the receiver answers to test events, and what it got. */
+const answers: Answer[] = [];
+const sent: { destination: Destination; event: SentEvent }[] = [];
+const courier = {
+  async deliver(destination: Destination, event: SentEvent) {
+    sent.push({ destination, event });
+    return answers.shift() ?? { delivered: true };
+  },
+};
+const api = await startTestApi({ secrets, courier });
+const { admin } = api;
+const service = { db: api.db, secrets, courier, platform: DEFAULT_PLATFORM, eventBase: '' };
 const PATH = '/event_destinations';
 const target = { webhook: { url: 'https://hooks.example.com/tunnels?key=1' } };
 
@@ -49,4 +73,136 @@ test('a URL that the settings no longer allow can stay, but not be set anew', as
       '/target/webhook/url': expect.stringMatching(/EVENT_(HTTP_HOSTS|ALLOW_NETWORKS)/),
     });
   }
+});
+
+const NOBODY_KNOWS = 'kept-5a0e-secret';
+const secretTarget = { webhook: { url: `https://hooks.example.com/${NOBODY_KNOWS}` } };
+const made = async (fields = {}) =>
+  (await admin.post(PATH, { target: secretTarget, ...fields })).as(eventDestination.view);
+const open = (id: string) => openDestination(api.db, secrets, id);
+const until = (id: string, time: string) =>
+  api.rows('update event_destinations set previous_signing_secret_until = $2 where id = $1', [id, time]);
+
+test('pausing, resuming and rotating are events without a secret', async () => {
+  const { id, signing_secret: first } = await made();
+  const rotated = await admin.post(`${PATH}/${id}/rotate_secret`);
+  const { signing_secret: second } = rotated.as(eventDestination.view);
+  await admin.post(`${PATH}/${id}/pause`);
+  expect(await open(id)).toBeUndefined();
+  await admin.post(`${PATH}/${id}/resume`);
+  expect(await open(id)).toMatchObject({ target: secretTarget, secrets: [second, first] });
+  const events = await api.rows('select changed_fields, payload from events where resource_id = $1 order by id', [id]);
+  expect(events.map(({ changed_fields }) => changed_fields)).toEqual([
+    null,
+    ['previous_signing_secret_until', 'signing_secret'],
+    ['status', 'paused_at', 'paused_reason'],
+    ['status', 'paused_at', 'paused_reason'],
+  ]);
+  const everything = JSON.stringify([events, await api.rows('select t::text from event_destinations t')]);
+  for (const secret of [NOBODY_KNOWS, first, second]) expect(everything).not.toContain(secret);
+});
+
+test('the secret before a rotation signs until the overlap ends, and no longer', async () => {
+  const { id, signing_secret: first } = await made();
+  const rotate = async (body = {}) =>
+    (await admin.post(`${PATH}/${id}/rotate_secret`, body)).as(eventDestination.view).signing_secret;
+  const second = await rotate({ overlap: 60 });
+  expect((await open(id))?.secrets).toEqual([second, first]);
+  await until(id, new Date(Date.now() - 1).toISOString());
+  expect((await open(id))?.secrets).toEqual([second]);
+  const third = await rotate();
+  expect((await open(id))?.secrets).toEqual([third, second]);
+  const fourth = await rotate({ overlap: 0 });
+  expect((await open(id))?.secrets).toEqual([fourth]);
+  expect((await admin.patch(`${PATH}/${id}`, { signing_secret: fourth })).status).toBe(200);
+  expect((await admin.patch(`${PATH}/${id}`, { signing_secret: third })).status).toBe(400);
+});
+
+test('a rotation whose response was lost is repeated under its key, also after another one', async () => {
+  const { id } = await made();
+  const rotate = (key: string, caller = admin) =>
+    caller.post(`${PATH}/${id}/rotate_secret`, {}, { 'idempotency-key': key });
+  const first = (await rotate('lost')).as(eventDestination.view);
+  const second = (await rotate('another')).as(eventDestination.view);
+  const again = await rotate('lost');
+  expect(again.headers['idempotency-replayed']).toBe('true');
+  expect(again.as(eventDestination.view)).toEqual({ ...second, signing_secret: first.signing_secret });
+  expect((await open(id))?.secrets).toEqual([second.signing_secret, first.signing_secret]);
+  // The record of a deleted destination goes with it.
+  await admin.delete(`${PATH}/${id}`);
+  expect((await rotate('lost')).status).toBe(404);
+});
+
+test('a rotation of the encryption key covers both signing secrets', async () => {
+  const { id, signing_secret: first } = await made();
+  const second = (await admin.post(`${PATH}/${id}/rotate_secret`)).as(eventDestination.view).signing_secret;
+  const next = [{ id: 'next', bytes: Buffer.alloc(32, 8) }, ENCRYPTION_KEY] as const;
+  const columns = SEALED.filter(({ table }) => table === 'event_destinations');
+  await rotateEncryption(api.db, next, columns);
+  const renewed = createSecrets([next[0]]);
+  expect((await openDestination(api.db, renewed, id))?.secrets).toEqual([second, first]);
+  await rotateEncryption(api.db, [ENCRYPTION_KEY, next[0]], columns);
+});
+
+test('a test event goes to a paused destination as any other event, and does not count', async () => {
+  const { id, signing_secret } = await made({ format: 'thin' });
+  await admin.post(`${PATH}/${id}/pause`);
+  const before = (await admin.get(`${PATH}/${id}`)).text;
+  answers.push({ delivered: false, status: 503, body: 'busy', error: 'the receiver answered 503' });
+  const failed = (await admin.post(`${PATH}/${id}/test`)).as(destinationTest);
+  expect(failed).toMatchObject({
+    delivered: false,
+    status_code: 503,
+    answer: 'busy',
+    error: 'the receiver answered 503',
+  });
+  answers.push({ delivered: true, status: 204 });
+  const passed = (await admin.post(`${PATH}/${id}/test`, {})).as(destinationTest);
+  expect(passed).toMatchObject({ delivered: true, status_code: 204, answer: null, error: null });
+  expect(sent).toHaveLength(2);
+  for (const { destination, event } of sent) {
+    expect(destination).toEqual({ id, format: 'thin', target: secretTarget, secrets: [signing_secret] });
+    expect(event).toMatchObject({ type: 'event_destination_test.v0', subject: id, principal: admin.id });
+    expect(event.data).toMatchObject({ id, revision: 2, signing_secret: null });
+    expect(JSON.stringify(event)).not.toContain(NOBODY_KNOWS);
+  }
+  expect(new Set(sent.map(({ event }) => event.id)).size).toBe(2);
+  expect((await admin.get(`${PATH}/${id}`)).text).toBe(before);
+});
+
+test('deliveries show in a destination without a new revision; three days of failures pause it', async () => {
+  const { id } = await made();
+  const at = (hours: number) => new Date(Date.UTC(2030, 0, 1, hours)).toISOString();
+  let now = at(0);
+  const pause = (destinationId: string, reason: string) =>
+    pauseFailing(service, eventDestinations, destinationId, reason);
+  const health = () => healthOf(api.db, id, { pause, now: () => Date.parse(now) });
+  const note = (state: 'delivered' | 'pending', hours: number, error: string | null = null) => {
+    now = at(hours);
+    const nothing = { resourceId: 'x', id: 'x', nextAt: null, statusCode: null, answer: null, gone: false };
+    return health().note([{ ...nothing, state, attemptedAt: now, error }]);
+  };
+  const shown = async () => (await admin.get(`${PATH}/${id}`)).as(eventDestination.view);
+  await note('delivered', 0);
+  await note('pending', 1, 'it said no');
+  await note('pending', 2, 'it said never');
+  const failing = { last_success_at: at(0), last_failure_at: at(2), failing_since: at(1), last_error: 'it said never' };
+  expect(await shown()).toMatchObject({ ...failing, status: 'active' });
+  expect((await admin.get(`${PATH}/${id}`)).headers.etag).toBe('"1"');
+  // Anything that it was, an update may send back.
+  const sentBack = await admin.patch(`${PATH}/${id}`, {
+    ...(await shown()),
+    last_success_at: null,
+    failing_since: at(9),
+  });
+  expect(sentBack.status).toBe(200);
+  await note('delivered', 3);
+  expect(await shown()).toMatchObject({ last_success_at: at(3), failing_since: null, last_error: 'it said never' });
+  await note('pending', 4, 'it is gone');
+  await note('pending', 4 + 73, 'it is gone');
+  expect(await shown()).toMatchObject({ status: 'paused', paused_reason: FAILING, failing_since: at(4) });
+  // Somebody has repaired the receiver, or tries: it gets another three days.
+  await admin.post(`${PATH}/${id}/resume`);
+  await note('pending', 4 + 74, 'it is gone');
+  expect(await shown()).toMatchObject({ status: 'active', failing_since: at(4 + 74) });
 });

@@ -2,6 +2,7 @@
 import Fastify from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { NO_COURIER } from '../../../src/api/events/wire/courier.ts';
 import { SHARED } from '../../../src/api/guard/bytes-in-flight.ts';
 import { createPoolShares } from '../../../src/api/guard/pool-shares.ts';
 import { answerError } from '../../../src/api/http/error-handler.ts';
@@ -73,7 +74,7 @@ async function startRoute(members: Partial<Operation>) {
     },
   };
   addRoutes(app, [operation], {
-    api: { db, platform: DEFAULT_PLATFORM, secrets: createSecrets(undefined), eventBase: '' },
+    api: { db, platform: DEFAULT_PLATFORM, secrets: createSecrets(undefined), eventBase: '', courier: NO_COURIER },
     shares: createPoolShares({ poolSize: 2 }),
     rateLimiter: {
       async authenticate(_request, _reply, { lookUp }) {

@@ -24,14 +24,12 @@ export interface HealthOptions {
 }
 
 const NOTE = `
-  insert into event_destination_health as h (destination_id, last_success_at, last_failure_at, failing_since, last_error)
-  select $1, $2, $3, case when $2::timestamptz is null then $3::timestamptz end, $4
-   where exists (select from event_destinations where id = $1)
-  on conflict (destination_id) do update set
-    last_success_at = greatest(h.last_success_at, excluded.last_success_at),
-    last_failure_at = greatest(h.last_failure_at, excluded.last_failure_at),
-    failing_since = case when $2::timestamptz is null then coalesce(h.failing_since, excluded.failing_since) end,
-    last_error = coalesce(excluded.last_error, h.last_error)
+  update event_destinations set
+    last_success_at = greatest(last_success_at, $2),
+    last_failure_at = greatest(last_failure_at, $3),
+    failing_since = case when $2::timestamptz is null then coalesce(failing_since, $3) end,
+    last_error = coalesce($4, last_error)
+   where id = $1
   returning failing_since`;
 
 const noted = z.object({ failing_since: z.string().nullable() });
@@ -46,7 +44,7 @@ export function healthOf(db: Executor, id: string, { pause, now = Date.now }: He
     writtenAt = now();
     const values = [id, lastSuccess, lastFailure?.attemptedAt ?? null, lastFailure?.error ?? null];
     lastSuccess = null;
-    const [row] = await db.query({ name: 'event_destination_health.note', text: NOTE, values });
+    const [row] = await db.query({ name: 'event_destinations.note_health', text: NOTE, values });
     if (!row) return false;
     const { failing_since } = noted.parse(row);
     return failing_since !== null && Date.parse(failing_since) < now() - GIVE_UP_AFTER_MS;

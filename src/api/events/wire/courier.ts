@@ -39,3 +39,8 @@ export function createCourier(options: CourierOptions): Courier {
     close: () => sender.close(),
   };
 }
+
+/** Of a process that sends no events. */
+export const NO_COURIER: Pick<Courier, 'deliver'> = {
+  deliver: async () => ({ delivered: false, error: 'this process sends no events' }),
+};

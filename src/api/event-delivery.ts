@@ -1,0 +1,37 @@
+/** Sends the events of this installation to their destinations. */
+import { hostname } from 'node:os';
+import type { FastifyBaseLogger } from 'fastify';
+import { type Pump, startPump } from './events/delivery/pump.ts';
+import { type Courier, createCourier } from './events/wire/courier.ts';
+import { eventDestinations, openDestination } from './families/event-destination.ts';
+import { pauseFailing } from './families/event-pausing.ts';
+import type { Api } from './http/operation.ts';
+import type { Platform } from './http/platform.ts';
+import type { Database } from './store/database.ts';
+
+/** What sends the events of this installation, one by one. */
+export async function eventCourier(db: Database, { eventAllowNetworks, eventHttpHosts }: Platform): Promise<Courier> {
+  return createCourier({
+    source: `urn:tunnel-operator:${await installationId(db)}`,
+    allowNetworks: eventAllowNetworks,
+    httpHosts: eventHttpHosts,
+  });
+}
+
+/** Starts the delivery; it takes its share of what other processes on the same database do. */
+export function startEventDelivery(api: Api & { courier: Courier }, logger: FastifyBaseLogger | undefined): Pump {
+  const { db, secrets, courier } = api;
+  return startPump({
+    db,
+    courier,
+    open: (id) => openDestination(db, secrets, id),
+    pause: (id, reason) => pauseFailing(api, eventDestinations, id, reason),
+    holder: `${hostname()} ${process.pid}`,
+    onError: (error, what) => logger?.warn({ err: error }, `could not ${what}`),
+  });
+}
+
+async function installationId(db: Database): Promise<string> {
+  const [row] = await db.query({ text: 'select id from installation', values: [] });
+  return String(row?.id);
+}

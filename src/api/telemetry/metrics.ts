@@ -7,6 +7,7 @@ import type { Connections } from '../guard/connections.ts';
 import type { RateLimiter } from '../guard/rate-limit.ts';
 import type { Database } from '../store/database.ts';
 import { registerDatabaseMetrics } from './database-metrics.ts';
+import { registerEventMetrics } from './event-metrics.ts';
 
 export interface Metrics {
   /** A client went away before it had its response. */
@@ -40,6 +41,7 @@ function processMetrics(): Registry {
     showBuild(ofProcess, 'tunnel_api');
     ofProcess.registerMetric(eventsPruned);
     registerDatabaseMetrics(ofProcess);
+    registerEventMetrics(ofProcess);
   }
   return ofProcess;
 }

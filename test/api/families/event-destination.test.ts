@@ -179,7 +179,15 @@ test('deliveries show in a destination without a new revision; three days of fai
   const health = () => healthOf(api.db, id, { pause, now: () => Date.parse(now) });
   const note = (state: 'delivered' | 'pending', hours: number, error: string | null = null) => {
     now = at(hours);
-    const nothing = { resourceId: 'x', id: 'x', nextAt: null, statusCode: null, answer: null, gone: false };
+    const nothing = {
+      resourceId: 'x',
+      id: 'x',
+      nextAt: null,
+      statusCode: null,
+      answer: null,
+      gone: false,
+      occurredAt: null,
+    };
     return health().note([{ ...nothing, state, attemptedAt: now, error }]);
   };
   const shown = async () => (await admin.get(`${PATH}/${id}`)).as(eventDestination.view);

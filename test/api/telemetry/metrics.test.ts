@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { rateLimited } from '../../../src/api/errors/errors.ts';
 import { type Charge, SHARED } from '../../../src/api/guard/bytes-in-flight.ts';
 import { databaseObserver } from '../../../src/api/telemetry/database-metrics.ts';
+import { countDeliveries, showBacklog } from '../../../src/api/telemetry/event-metrics.ts';
 import { collectMetrics, countPrunedEvents, serveMetrics } from '../../../src/api/telemetry/metrics.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
@@ -136,4 +137,30 @@ test('a request for the metrics counts as a stranger, and the shared response is
     ['/metrics', SHARED],
     ['/metrics', null],
   ]);
+});
+
+test('counts deliveries by result and measures the time since their change', async () => {
+  const { value } = start();
+  const occurredAt = new Date(Date.now() - 20_000).toISOString();
+  const states = ['pending', 'pending', 'pending', 'delivered', 'delivered', 'failed', 'dropped'] as const;
+  countDeliveries(states.map((state) => ({ state, occurredAt })));
+  const counted = ['failed', 'delivered', 'given_up', 'dropped'].map((result) =>
+    value(`tunnel_api_event_deliveries_total{result="${result}"}`),
+  );
+  expect(await Promise.all(counted)).toEqual(['3', '2', '1', '1']);
+  expect(await value('tunnel_api_event_delivery_delay_seconds_bucket{le="10"}')).toBe('0');
+  expect(await value('tunnel_api_event_delivery_delay_seconds_bucket{le="30"}')).toBe('2');
+});
+
+test('shows what waits to be delivered, and nothing while that is not known', async () => {
+  const { value } = start();
+  const names = ['deliveries_pending', 'oldest_due_seconds', 'destinations_paused'].map(
+    (name) => `tunnel_api_event_${name}`,
+  );
+  const values = () => Promise.all(names.map(value));
+  expect(await values()).toEqual([undefined, undefined, undefined]);
+  showBacklog({ pending: 9, oldestDueSeconds: 1.5, pausedDestinations: 2 });
+  expect(await values()).toEqual(['9', '1.5', '2']);
+  showBacklog(undefined);
+  expect(await values()).toEqual([undefined, undefined, undefined]);
 });

@@ -26,6 +26,8 @@ export interface AttemptOptions {
 export interface Attempted extends Settled {
   /** The receiver has said that it wants nothing more. */
   readonly gone: boolean;
+  /** When the change was made; null if the event is not kept any more. */
+  readonly occurredAt: string | null;
 }
 
 /** @throws the signal's reason if the attempt was aborted: nobody knows what became of it */
@@ -34,7 +36,8 @@ export async function attempt(
   { courier, destination, signal, now = () => new Date(), random = Math.random }: AttemptOptions,
 ): Promise<Attempted> {
   const { resourceId, id } = head;
-  const none = { nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false };
+  const occurredAt = head.event ? row.parse(head.event).occurred_at : null;
+  const none = { nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false, occurredAt };
   const dropped = (error: string) => ({ resourceId, id, state: 'dropped' as const, ...none, error });
   if (!head.event) return dropped('The event is older than events are kept.');
   if (!head.wanted) return dropped('No subscription sends the event to this destination any more.');
@@ -49,6 +52,7 @@ export async function attempt(
     answer: answer.body ?? null,
     error: answer.error ?? null,
     gone: answer.gone ?? false,
+    occurredAt,
   };
   if (answer.delivered) return { ...result, state: 'delivered', nextAt: null };
   const firstAttemptAt = head.firstAttemptAt === null ? startedAt : new Date(head.firstAttemptAt);
@@ -71,6 +75,7 @@ export function notAttempted({ resourceId, id }: Head): Attempted {
     answer: null,
     error,
     gone: false,
+    occurredAt: null,
   };
 }
 

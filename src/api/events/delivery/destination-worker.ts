@@ -27,6 +27,8 @@ export interface WorkerOptions {
   /** Permits for deliveries, shared by all destinations of the process. */
   permits: { take(): boolean; give(): void };
   onError: (error: unknown, what: string) => void;
+  /** Is told what became of attempts, once that is recorded. */
+  observe: (results: readonly Attempted[]) => void;
   /** How often to look for what has become due. */
   pollMs: number;
 }
@@ -74,6 +76,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
     if (batch.length === 0) return true;
     if (!(await settle(db, lease, batch))) return false;
     for (const { resourceId } of batch) busy.delete(resourceId);
+    options.observe(batch);
     if (await health.note(batch)) destination = undefined;
     return true;
   };

@@ -7,7 +7,9 @@ import type { Database } from '../../store/database.ts';
 import { createLeaseHolder, type HeldLease } from '../leases/lease-holder.ts';
 import { fanOut, isQueued } from '../queue/fan-out.ts';
 import { destinationOf, dueDestinations, leaseOf } from '../queue/streams.ts';
-import type { Courier, Destination } from '../wire/courier.ts';
+import type { Courier } from '../wire/courier.ts';
+import type { Destination } from '../wire/targets.ts';
+import type { Attempted } from './attempt.ts';
 import { serve } from './destination-worker.ts';
 import { healthOf } from './health.ts';
 
@@ -19,6 +21,8 @@ export interface PumpOptions {
   /** Names this process in the table of leases. */
   holder: string;
   onError: (error: unknown, what: string) => void;
+  /** Is told what became of attempts, once that is recorded. */
+  observe?: ((results: readonly Attempted[]) => void) | undefined;
   pollMs?: number;
   leaseMs?: number;
   /** Deliveries at once, in all. */
@@ -50,6 +54,7 @@ export function startPump({
   pause,
   holder,
   onError,
+  observe = () => undefined,
   pollMs = POLL_MS,
   leaseMs = LEASE_MS,
   inFlight = IN_FLIGHT,
@@ -75,6 +80,7 @@ export function startPump({
         permits,
         pollMs,
         onError,
+        observe,
         open: openUnlessStopping,
         health: (destinationId) => healthOf(db, destinationId, { pause }),
       });

@@ -1,9 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
 import { type Pump, startPump } from '../../../../src/api/events/delivery/pump.ts';
 import { claimLeases } from '../../../../src/api/events/leases/leases.ts';
+import { backlogOf } from '../../../../src/api/events/queue/backlog.ts';
 import { fanOut } from '../../../../src/api/events/queue/fan-out.ts';
 import { leaseOf, settle } from '../../../../src/api/events/queue/streams.ts';
-import type { Answer, Courier, SentEvent } from '../../../../src/api/events/wire/courier.ts';
+import type { SentEvent } from '../../../../src/api/events/wire/cloud-event.ts';
+import type { Courier } from '../../../../src/api/events/wire/courier.ts';
+import type { Answer } from '../../../../src/api/events/wire/sender.ts';
+import type { Outcome } from '../../../../src/api/telemetry/event-metrics.ts';
 import { eventDestination } from '../../../../src/resources/event-destination.ts';
 import { eventSubscription } from '../../../../src/resources/event-subscription.ts';
 import { ipPolicy } from '../../../../src/resources/ip-policy.ts';
@@ -32,7 +36,7 @@ function courier(answer: (sent: Sent) => Answer | Promise<Answer> = () => ({ del
 }
 
 const pumps: Pump[] = [];
-function pump(it: Courier, pause = async () => {}): Pump {
+function pump(it: Courier, pause = async () => {}, observe?: (outcomes: readonly Outcome[]) => void): Pump {
   const started = startPump({
     db,
     courier: it,
@@ -42,6 +46,7 @@ function pump(it: Courier, pause = async () => {}): Pump {
     onError: (error) => expect.unreachable(String(error)),
     pollMs: 20,
     leaseMs: 600,
+    observe,
   });
   pumps.push(started);
   return started;
@@ -142,4 +147,46 @@ test('nothing is sent while another process holds the lease of a destination, un
   const late = { resourceId: String(delivery?.resource_id), id: String(delivery?.id), state: 'failed' as const };
   const nothing = { nextAt: null, attemptedAt: null, statusCode: null, answer: null, error: null };
   expect(await settle(db, dead, [{ ...late, ...nothing }])).toBe(false);
+});
+
+test('the backlog counts what waits, and for how long, except for a paused destination', async () => {
+  const [active, paused] = [await destination(), await destination()];
+  await subscribe(['ip_policy_created.v0'], [active, paused]);
+  const before = await backlogOf(db);
+  await newPolicy();
+  await newPolicy();
+  // Not fanned out yet, but due.
+  await api.rows(
+    "update events set occurred_at = now() - interval '1 hour' where id = (select event_id from event_queue order by seq limit 1)",
+  );
+  expect(Math.round((await backlogOf(db)).oldestDueSeconds / 60)).toBe(60);
+  while ((await api.rows('select 1 from event_queue')).length > 0) await fanOut(db);
+  await admin.post(`/event_destinations/${paused}/pause`);
+  await api.rows("update event_streams set next_at = now() - interval '2 hours' where destination_id = $1", [paused]);
+  await api.rows("update event_streams set next_at = now() - interval '30 minutes' where destination_id = $1", [
+    active,
+  ]);
+  const { pending, pausedDestinations, oldestDueSeconds } = await backlogOf(db);
+  expect([pending - before.pending, pausedDestinations - before.pausedDestinations]).toEqual([4, 1]);
+  expect(Math.round(oldestDueSeconds / 60)).toBe(30);
+  await api.rows("update event_streams set next_at = now() + interval '30 minutes'");
+  expect((await backlogOf(db)).oldestDueSeconds).toBe(0);
+});
+
+test('attempts are observed with their results, and with the time of the change', async () => {
+  const to = await destination();
+  await subscribe(['ip_policy_created.v0'], [to]);
+  const observed: Outcome[] = [];
+  let isBroken = true;
+  const { it } = courier(() => ({ delivered: !isBroken, error: 'it said no' }));
+  pump(it, undefined, (outcomes) => void observed.push(...outcomes));
+  const id = await newPolicy();
+  await expect.poll(() => observed.map(({ state }) => state)).toEqual(['pending']);
+  isBroken = false;
+  await api.rows('update event_streams set next_at = now()');
+  await expect.poll(() => observed.map(({ state }) => state)).toEqual(['pending', 'delivered']);
+  const [event] = await api.rows('select occurred_at from events where resource_id = $1', [id]);
+  expect(observed.map(({ occurredAt }) => Date.parse(String(occurredAt)))).toEqual(
+    Array(2).fill(Date.parse(String(event?.occurred_at))),
+  );
 });

@@ -17,6 +17,7 @@ const READY = '`Ready`, `Synced`';
 const RESOLVED = '`Ready`, `Synced`, `ReferencesResolved`';
 const CERTIFICATE = '`CertificateReady`';
 const DNS = '`DNSConfigured`';
+const DELIVERING = '`Delivering`';
 const PUBLISHED = '`DNSPublished`';
 
 /** The type requires a text for every reason. */
@@ -52,6 +53,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: CERTIFICATE,
     meaning: 'The domain has a certificate for its name, valid now. The message has remarks, and describes a renewal.',
   },
+  active: { concern: 'nobody', on: DELIVERING, meaning: 'Events are sent to the destination.' },
   pending: {
     concern: 'nobody',
     on: `\`Ready\`, ${CERTIFICATE}`,
@@ -79,11 +81,20 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     meaning: 'The API refuses the spec, or the resource to adopt differs in a field that cannot change.',
     remedy: 'Change the fields that the message names, or create another object.',
   },
+  failing: {
+    concern: 'another object',
+    on: DELIVERING,
+    meaning:
+      'The last delivery failed; the message says why. It is tried again for three days, then the destination is paused.',
+    remedy: 'Repair the receiver; `POST /event_destinations/{id}/test` tries it at once.',
+  },
   paused: {
     concern: 'spec',
-    on: READY,
-    meaning: 'The annotation `tunnel-operator.dev/paused` is set. Nothing is done, not even a deletion.',
-    remedy: 'Remove the annotation.',
+    on: `${READY}, ${DELIVERING}`,
+    meaning:
+      'The annotation `tunnel-operator.dev/paused` is set: nothing is done, not even a deletion. On `Delivering`: the destination is paused at the API, by somebody or because its receiver takes no events; the message says why.',
+    remedy:
+      'Remove the annotation. On `Delivering`: repair the receiver, then resume the destination (`POST /event_destinations/{id}/resume`).',
   },
   externalNotFound: {
     concern: 'spec',

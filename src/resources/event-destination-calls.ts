@@ -1,6 +1,6 @@
 /** What the operations of event destinations take and return, besides the destination itself. */
 import { z } from 'zod';
-import { signingSecret } from './event-destination.ts';
+import { SIGNING_SECRET_PREFIX, signingSecret } from './event-destination.ts';
 
 const DEFAULT_OVERLAP = 24 * 60 * 60;
 const LONGEST_OVERLAP = 30 * DEFAULT_OVERLAP;
@@ -19,7 +19,12 @@ const overlap = z
 /** The body of a rotation of the signing secret. */
 export const signingSecretRotation = z
   .strictObject({
-    signing_secret: signingSecret.nullish().meta({ description: 'The new secret. Generated if left out.' }),
+    signing_secret: signingSecret
+      .meta({
+        description: 'The new secret. Generated if left out.',
+        examples: [`${SIGNING_SECRET_PREFIX}${'A'.repeat(32)}`],
+      })
+      .nullish(),
     overlap: overlap.nullish(),
   })
   .transform((given) => ({

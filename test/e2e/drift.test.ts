@@ -1,7 +1,8 @@
 /** Changes made in the API are reverted. every-kind.test.ts covers each field of each kind, and the steady state. */
 import { describe, expect, test } from 'vitest';
 import { ANNOTATION } from '../../src/operator/contract/names.ts';
-import { CREDENTIALS, credential, POLICIES, policy } from './manifest.ts';
+import { findCondition } from '../../src/operator/kube/conditions.ts';
+import { CREDENTIALS, credential, manifest, ours, POLICIES, policy } from './manifest.ts';
 import { eventually, startStack } from './stack.ts';
 
 const stack = await startStack({ prefix: 'drift', settings: { resyncMs: 300 } });
@@ -101,4 +102,23 @@ test('a credential is recreated when deleted, with a new token in the same Secre
   expect(await stack.accepts(before?.token)).toBe(false);
   expect(await issued()).toBe(issuedBefore + 1);
   expect(await issued({ cause: 'gone' })).toBe(1);
+});
+
+test('an event destination that is paused at the API says so, and that events are sent again', async () => {
+  const type = ours('eventdestinations');
+  await stack.apply(
+    manifest('EventDestination', 'watched', { target: { webhook: { url: 'https://hooks.tunnels.test' } } }),
+  );
+  const id = await stack.idOf(type, 'watched');
+  const says = (expected: object) =>
+    eventually(async () => {
+      const { status, ready } = await stack.see(type, 'watched');
+      expect(findCondition(status.conditions ?? [], 'Delivering')).toMatchObject(expected);
+      expect(ready).toMatchObject({ status: 'True' });
+    });
+  await says({ status: 'True', reason: 'Active' });
+  await client.eventDestinations.pause(id);
+  await says({ status: 'False', reason: 'Paused', message: 'Somebody has paused it.' });
+  await client.eventDestinations.resume(id);
+  await says({ status: 'True', reason: 'Active' });
 });

@@ -23,7 +23,7 @@ async function example(file: string): Promise<Manifest[]> {
 /** Columns that are empty because no example uses the feature. */
 const UNUSED: Readonly<Record<string, readonly string[]>> = {
   apikeys: ['EXPIRES AT'],
-  eventdestinations: ['ROTATES'],
+  eventdestinations: ['LAST SUCCESS', 'ROTATES'],
   reserveddomains: ['ACME CNAME'],
 };
 

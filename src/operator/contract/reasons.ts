@@ -10,6 +10,8 @@ export const CONDITION = {
   /** For kstatus; absent if not True: Ready needs somebody to change something. */
   stalled: 'Stalled',
   certificateReady: 'CertificateReady',
+  /** Of an event destination. */
+  delivering: 'Delivering',
 } as const;
 
 export const REASON = {
@@ -26,7 +28,7 @@ export const REASON = {
   driftCorrected: 'DriftCorrected',
   /** Synced: managementPolicy Observe; nothing is written. */
   observed: 'Observed',
-  /** Ready and Synced: the annotation `paused` stops all work. */
+  /** Ready and Synced: the annotation `paused` stops all work. Delivering: the destination is paused at the API. */
   paused: 'Paused',
   /** The API rejects the spec; the message names the fields. */
   rejected: 'Rejected',
@@ -95,6 +97,10 @@ export const REASON = {
   notChecked: 'NotChecked',
   /** DNSConfigured and CertificateReady: the service has not found the records. */
   dnsError: 'DNSError',
+  /** Delivering: events are sent. */
+  active: 'Active',
+  /** Delivering: the last delivery failed; it is tried again. */
+  failing: 'Failing',
 } as const;
 
 /** The types of `Finding` and `Failure` let a condition have no other. */

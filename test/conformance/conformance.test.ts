@@ -22,8 +22,6 @@ const UNASKED = [
   'ReservedDomainCertJob.error_code: DNS_ERROR',
   'ReservedDomainCertJob.error_code: INTERNAL_ERROR',
   // For what the service does by itself, such as pausing a destination after three days.
-  'Event.principal: service',
-  'EventWithData.principal: service',
   // A number that differs from request to request.
   'EventDestinationTest.duration_ms',
 ];

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { openDatabase } from '../../../src/api/store/database.ts';
 import { eventDestination } from '../../../src/resources/event-destination.ts';
+import { destinationTest } from '../../../src/resources/event-destination-calls.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { ADMIN_KEY, emptyDatabase } from '../harness.ts';
 import { startedApi } from '../started-api.ts';
@@ -75,4 +76,33 @@ describe('a receiver that answers 410', () => {
     await expect.poll(() => refusing.arrivals.slice(attempts).map(({ subject }) => subject)).toEqual([policy, later]);
     expect(await read()).toMatchObject({ status: 'active', paused_at: null, paused_reason: null });
   });
+});
+
+test('a receiver verifies events by the secret before a rotation while it overlaps, and by the new one from then on', async () => {
+  const receiver = await startReceiver(() => 204);
+  const id = await destinationFor(receiver, ['ip_policy_created.v0']);
+  const rotate = async (overlap: number) =>
+    (await ask(created, `/event_destinations/${id}/rotate_secret`, { overlap })).signing_secret;
+  const tested = () => ask(destinationTest, `/event_destinations/${id}/test`, {});
+  const second = await rotate(3600);
+  expect(await tested()).toMatchObject({ delivered: true, status_code: 204 });
+  receiver.secret = second;
+  await tested();
+  const subject = await newPolicy();
+  await expect.poll(() => receiver.arrivals.map((each) => each.subject)).toEqual([id, id, subject]);
+  expect(receiver.invalid).toEqual([]);
+  await rotate(0);
+  await tested();
+  expect(receiver.invalid).toHaveLength(1);
+});
+
+test('a destination shows its deliveries, and metrics count them', async () => {
+  const receiver = await startReceiver(() => 204);
+  const id = await destinationFor(receiver, ['ip_policy_created.v0']);
+  await newPolicy();
+  const read = () => ask(eventDestination.view, `/event_destinations/${id}`);
+  await expect.poll(read).toMatchObject({ last_success_at: expect.any(String), failing_since: null });
+  const metrics = (await api.ask('', '/metrics')).text;
+  expect(metrics).toMatch(/^tunnel_api_event_deliveries_total\{result="delivered"\} [1-9]/m);
+  expect(metrics).toMatch(/^tunnel_api_event_destinations_paused \d/m);
 });

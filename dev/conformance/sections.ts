@@ -13,6 +13,7 @@ import { credentials } from './rows/credentials.ts';
 import { httpsEdges, tlsEdges } from './rows/edges.ts';
 import { endpointConfigurations } from './rows/endpoint-configurations.ts';
 import { errors } from './rows/errors.ts';
+import { eventDeliveries } from './rows/event-deliveries.ts';
 import { eventDestinations } from './rows/event-destinations.ts';
 import { eventSources } from './rows/event-sources.ts';
 import { eventSubscriptions } from './rows/event-subscriptions.ts';
@@ -71,6 +72,7 @@ const OWN: readonly Section[] = [
   eventDestinations,
   eventTypes,
   auditLog,
+  eventDeliveries,
   users,
   apiKeys,
   whoami,

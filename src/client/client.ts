@@ -24,7 +24,7 @@ import { whoami } from '../resources/whoami.ts';
 import type { CallOptions, ChangeOptions } from './call-options.ts';
 import { read, remember } from './entity-tags.ts';
 import { eventClient } from './event-client.ts';
-import { eventDestinationClient } from './event-destination-client.ts';
+import { eventDeliveryClient } from './event-delivery-client.ts';
 import { eventSourceClient } from './event-source-client.ts';
 import { type FamilyClient, familyClient } from './family-client.ts';
 import { managerClient } from './manager-client.ts';
@@ -72,6 +72,8 @@ export function createClient(options: ClientOptions) {
     eventSources: (subscriptionId: string) => eventSourceClient(transport, subscriptionId),
     /** Who changed what, and when. */
     events: eventClient(transport),
+    /** What was sent to event destinations, and what came back. */
+    eventDeliveries: eventDeliveryClient(transport),
     /** All types that a subscription may have as sources. */
     async eventTypes(call: CallOptions = {}) {
       return read(eventTypeList, await transport.send({ method: 'GET', path: '/event_types', ...call })).event_types;

@@ -55,6 +55,17 @@ const reads: Case[] = [
     'GET /events?filter%5Btype%5D=user_created.v0&filter%5Bprincipal%5D=usr_1',
     (client) => client.events.list({ filter: { type: 'user_created.v0', principal: 'usr_1' } }).next(),
   ],
+  ['GET /event_deliveries/a%3Fb', (client) => client.eventDeliveries.get('a?b')],
+  [
+    'GET /event_deliveries?filter%5Bstate%5D=failed',
+    (client) => client.eventDeliveries.list({ filter: { state: 'failed' } }).next(),
+  ],
+  ['POST /event_deliveries/a%3Fb/redeliver', (client) => client.eventDeliveries.redeliver('a?b'), {}],
+  [
+    'POST /event_destinations/a%3Fb/replay',
+    (client) => client.eventDeliveries.replay('a?b', { since: '2026-11-21T10:00:00Z' }),
+    { since: '2026-11-21T10:00:00Z' },
+  ],
   ['GET /whoami', (client) => client.whoami()],
   ['GET /ip_policies/a%3Fb/rules', (client) => client.rulesOf('a?b')],
   ['POST /credentials/authenticate', (client) => client.authenticate({ token: 't' }), { token: 't' }],

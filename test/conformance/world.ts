@@ -10,6 +10,7 @@ import type { Courier } from '../../src/api/events/wire/courier.ts';
 import type { RateLimits } from '../../src/api/guard/rate-limit.ts';
 import { createSecrets } from '../../src/api/secrets/sealing.ts';
 import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
+import { makeDeliveries } from './deliveries.ts';
 
 export interface World {
   readonly api: TestApi;
@@ -57,6 +58,7 @@ export async function createWorld(options: Partial<AppOptions> = {}): Promise<Wo
     bot: { id: bot.id },
     pem: await certificates(),
     ssh: SSH_KEYS,
+    delivery: options.secrets ? {} : await makeDeliveries(api),
   };
   let count = 0;
   return {

@@ -15,6 +15,7 @@ import { botUsers } from './bot-user.ts';
 import { certificateAuthorities } from './certificate-authority.ts';
 import { credentials } from './credential.ts';
 import { getEvent, listEvents } from './event.ts';
+import { getEventDelivery, listEventDeliveries, redeliver, replayEvents } from './event-delivery.ts';
 import { eventDestinations } from './event-destination.ts';
 import { eventSubscriptions } from './event-subscription.ts';
 import { listEventTypes } from './event-types.ts';
@@ -70,6 +71,10 @@ export const OPERATIONS: readonly Operation[] = [
   listEventTypes,
   listEvents,
   getEvent,
+  listEventDeliveries,
+  getEventDelivery,
+  redeliver,
+  replayEvents,
   getWhoami,
   closeIdempotencyKey,
   getIdempotencyScope,

@@ -1,29 +1,15 @@
-/**
- * Reads the audit log, newest first. An index for each filter would slow down every write of the API, so only those of one
- * resource have one. Any other condition is tried on a limited number of events at a time: a page may be short, or even
- * empty, and then says where the next one starts.
- */
+/** Reads the audit log. Of its filters, only the resource has an index. */
 import { z } from 'zod';
 import { FAMILIES } from '../../resources/families.ts';
 import type { Executor } from './database.ts';
-import { FIRST, LAST } from './page-statement.ts';
-import type { Statement } from './statement.ts';
+import { type LogPage, type LogPageQuery, readLogPage } from './log-page.ts';
 
-/** Events that one page looks at: a fraction of a second, even if all are read from disk. */
-export const LOOKED_AT = 20_000;
-
-export interface LogQuery {
-  /** Only events with a smaller id. */
-  before?: string | undefined;
-  /** Only events with this id or a larger one. */
-  from?: string | undefined;
-  limit: number;
+export interface LogQuery extends Omit<LogPageQuery, 'within' | 'conditions'> {
   resourceId?: string | undefined;
   /** Only events with these values (COLUMNS). */
   only?: Readonly<Record<string, string>>;
   /** Only events that this user or bot may see: of their own changes, and of what they own. */
   visibleTo?: string | undefined;
-  lookedAt?: number;
 }
 
 /** The columns of the conditions. */
@@ -66,51 +52,20 @@ export async function getEvent(
   return found && rowWithPayload.parse(found);
 }
 
-export interface LogPage {
-  rows: LogRow[];
-  /** The next page has the events before this id; undefined if there are none. */
-  next: string | undefined;
-}
+export const EVENT_LOG = { table: 'events', shown: SHOWN, row };
 
-export async function pageOfLog(db: Executor, query: LogQuery): Promise<LogPage> {
-  const { limit, from, lookedAt = LOOKED_AT, only = {}, visibleTo } = query;
-  const isLimited = visibleTo !== undefined || Object.keys(only).length > 0;
-  const [end] = isLimited ? await db.query(endStatement(query, lookedAt)) : [];
-  const last = end && String(end.id);
-  const found = z.array(row).parse(await db.query(logStatement({ ...query, from: last ?? from })));
-  const rows = found.slice(0, limit);
-  return { rows, next: found.length > limit ? rows.at(-1)?.id : last };
-}
+export const pageOfLog = (db: Executor, query: LogQuery): Promise<LogPage<LogRow>> =>
+  readLogPage(db, EVENT_LOG, conditionsOf(query));
 
-/** The last event that a page looks at, if there are that many. */
-export function endStatement({ before, from, resourceId }: LogQuery, lookedAt: number): Statement {
-  const { condition, order, values } = rangeOf({ before, from, resourceId });
-  return { text: `select id from events where ${condition} ${order} offset ${lookedAt - 1} limit 1`, values };
-}
-
-/** Unnamed, so that each is planned for its values. */
-export function logStatement({ before, from, resourceId, limit, only = {}, visibleTo }: LogQuery): Statement {
-  const { condition, order, values } = rangeOf({ before, from, resourceId });
-  const conditions = [condition];
-  for (const [name, column] of Object.entries(COLUMNS)) {
+/** The conditions of a page of the audit log. */
+export function conditionsOf({ resourceId, only = {}, visibleTo, ...query }: LogQuery): LogPageQuery {
+  const columns = Object.entries(COLUMNS).flatMap(([name, column]) => {
     const value = only[name];
-    if (value !== undefined) conditions.push(`${column} = $${values.push(value)}`);
-  }
-  if (visibleTo !== undefined) conditions.push(visible(`$${values.push(visibleTo)}`));
-  // The extra row only shows that there is more.
-  const count = `$${values.push(limit + 1)}`;
-  return { text: `select ${SHOWN} from events where ${conditions.join(' and ')} ${order} limit ${count}`, values };
-}
-
-/** Compares rows of (resource_id, id), as in page-statement.ts: one part of one index, in its order. */
-function rangeOf({ before = LAST, from = FIRST, resourceId }: Pick<LogQuery, 'before' | 'from' | 'resourceId'>) {
-  if (resourceId === undefined) {
-    const values: unknown[] = [before, from];
-    return { condition: 'id < $1 and id >= $2', order: 'order by id desc', values };
-  }
+    return value === undefined ? [] : [{ holds: (parameter: string) => `${column} = ${parameter}`, value }];
+  });
   return {
-    condition: '(resource_id, id) < ($1, $2) and (resource_id, id) >= ($1, $3)',
-    order: 'order by resource_id desc, id desc',
-    values: [resourceId, before, from] as unknown[],
+    ...query,
+    within: resourceId === undefined ? undefined : { column: 'resource_id', value: resourceId },
+    conditions: [...columns, ...(visibleTo === undefined ? [] : [{ holds: visible, value: visibleTo }])],
   };
 }

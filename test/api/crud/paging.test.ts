@@ -3,13 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buffersOf, explain, statementsOf } from '../../../dev/database/explain.ts';
 import { fillTable, idOfRow } from '../../../dev/database/fill.ts';
-import { endStatement, type LogQuery, logStatement } from '../../../src/api/store/event-log.ts';
+import * as deliveries from '../../../src/api/store/event-deliveries.ts';
+import * as events from '../../../src/api/store/event-log.ts';
+import { endStatement, logStatement } from '../../../src/api/store/log-page.ts';
 import { FIRST, type PageQuery } from '../../../src/api/store/page-statement.ts';
 import { repository } from '../../../src/api/store/repository.ts';
 import { filtersOf } from '../../../src/resources/definition/filter.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import type { Resource } from '../../../src/resources/definition/resource.ts';
 import { eventLog } from '../../../src/resources/event.ts';
+import { eventDelivery } from '../../../src/resources/event-delivery.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { BASE, emptyDatabase, heldTransaction, startTestApi } from '../harness.ts';
@@ -163,40 +166,62 @@ describe.each(FAMILIES)('$table', (family) => {
   });
 });
 
-describe('the audit log', () => {
+describe('a log', () => {
   const rare = { type: RARE, principal: RARE };
-  const before = idOfRow(eventLog.prefix, 120);
-  const from = idOfRow(eventLog.prefix, ROWS - 500);
   const limit = 100;
-  const indexed: LogQuery[] = [undefined, before].flatMap((start) => [
-    { before: start, limit },
-    { before: start, limit, resourceId: RARE },
-    { before: start, limit, resourceId: RARE, only: rare },
-  ]);
+  const of = (prefix: string) => ({ before: idOfRow(prefix, 120), from: idOfRow(prefix, ROWS - 500) });
   /** As far as they look: with their end. */
-  const searching: LogQuery[] = [
+  const { before, from } = of(eventLog.prefix);
+  const ofEvents = [
+    ...[undefined, before].flatMap((start) => [
+      { before: start, limit },
+      { before: start, limit, resourceId: RARE },
+      { before: start, limit, resourceId: RARE, only: rare },
+    ]),
     { from, limit, only: rare },
     { from, limit, visibleTo: RARE },
     { from: FIRST, before, limit, only: rare, visibleTo: RARE },
-  ];
+  ].map(events.conditionsOf);
+  const delivery = of(eventDelivery.prefix);
+  const ofDeliveries = [
+    ...[undefined, delivery.before].flatMap((start) => [
+      { before: start, limit },
+      { before: start, limit, only: { destination_id: RARE } },
+      { before: start, limit, only: { resource_id: RARE, destination_id: 'other' } },
+      { before: start, limit, only: { destination_id: RARE, state: 'failed', type: RARE, subscription_id: RARE } },
+    ]),
+    { from: delivery.from, limit, only: { state: 'failed' } },
+    { from: delivery.from, limit, only: { subscription_id: RARE, type: RARE } },
+  ].map(deliveries.conditionsOf);
 
-  test('is read through an index, each page only from its start to its end or as far as it looks', async () => {
-    const held = await heldTransaction(fresh);
-    try {
-      const values = { resource_id: rareOr('other'), type: rareOr('other'), actor: rareOr('other') };
-      await fillTable(held.query, eventLog, ROWS, values);
-      const ends = [indexed[0], indexed[1]].map((query) => endStatement(query ?? { limit }, 100));
-      for (const statement of [...ends, ...[...indexed, ...searching].map(logStatement)]) {
-        for (const plan of ['generic', 'custom'] as const) {
-          const lines = await explain(held.query, statement, { plan, analyze: true });
-          const text = lines.join('\n');
-          expect(text).toMatch(/Index (Only )?Scan/);
-          expect(text).not.toMatch(/Sort|Seq Scan/);
-          expect(buffersOf(lines), text).toBeLessThan(30);
+  test.each([
+    ['events', eventLog, events.EVENT_LOG, ofEvents, { actor: rareOr('other') }],
+    [
+      'deliveries',
+      eventDelivery,
+      deliveries.DELIVERIES,
+      ofDeliveries,
+      { destination_id: rareOr('other'), state: "case when n % 100 = 0 then 'failed' else 'delivered' end" },
+    ],
+  ] as const)(
+    'of %s is read through an index, each page only from its start to its end or as far as it looks',
+    async (_, filled, log, queries, values) => {
+      const held = await heldTransaction(fresh);
+      try {
+        await fillTable(held.query, filled, ROWS, { resource_id: rareOr('other'), type: rareOr('other'), ...values });
+        const ends = queries.slice(0, 2).map((query) => endStatement(log, query, 100));
+        for (const statement of [...ends, ...queries.map((query) => logStatement(log, query))]) {
+          for (const plan of ['generic', 'custom'] as const) {
+            const lines = await explain(held.query, statement, { plan, analyze: true });
+            const text = lines.join('\n');
+            expect(text).toMatch(/Index (Only )?Scan/);
+            expect(text).not.toMatch(/Sort|Seq Scan/);
+            expect(buffersOf(lines), text).toBeLessThan(30);
+          }
         }
+      } finally {
+        await held.rollback();
       }
-    } finally {
-      await held.rollback();
-    }
-  });
+    },
+  );
 });

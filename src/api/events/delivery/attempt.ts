@@ -24,6 +24,8 @@ export interface AttemptOptions {
 }
 
 export interface Attempted extends Settled {
+  /** Whether somebody has asked to make it again. */
+  readonly requeued: boolean;
   /** The receiver has said that it wants nothing more. */
   readonly gone: boolean;
   /** When the change was made; null if the event is not kept any more. */
@@ -35,9 +37,8 @@ export async function attempt(
   head: Head,
   { courier, destination, signal, now = () => new Date(), random = Math.random }: AttemptOptions,
 ): Promise<Attempted> {
-  const { resourceId, id } = head;
-  const occurredAt = head.event ? row.parse(head.event).occurred_at : null;
-  const none = { nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false, occurredAt };
+  const { resourceId, id, requeued } = head;
+  const none = { requeued, nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false };
   const dropped = (error: string) => ({ resourceId, id, state: 'dropped' as const, ...none, error });
   if (!head.event) return dropped('The event is older than events are kept.');
   if (!head.wanted) return dropped('No subscription sends the event to this destination any more.');
@@ -47,6 +48,7 @@ export async function attempt(
   const result = {
     resourceId,
     id,
+    requeued,
     attemptedAt: startedAt.toISOString(),
     statusCode: answer.status ?? null,
     answer: answer.body ?? null,

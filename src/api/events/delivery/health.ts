@@ -52,7 +52,8 @@ export function healthOf(db: Executor, id: string, { pause, now = Date.now }: He
 
   return {
     async note(results) {
-      const attempts = results.filter(({ attemptedAt }) => attemptedAt !== null);
+      // Old events, sent again on request, do not say how deliveries go.
+      const attempts = results.filter(({ attemptedAt, requeued }) => attemptedAt !== null && !requeued);
       const failure = attempts.findLast(({ state }) => state !== 'delivered');
       lastSuccess = attempts.findLast(({ state }) => state === 'delivered')?.attemptedAt ?? lastSuccess;
       const isFailing = (failure || now() - writtenAt > EVERY_MS) && (await write(failure));

@@ -30,6 +30,7 @@ const head = z.object({
   attempts: z.number().nullable(),
   firstAttemptAt: z.string().nullable(),
   event: z.record(z.string(), z.unknown()).nullable(),
+  requeued: z.boolean(),
   wanted: z.boolean(),
 });
 
@@ -44,7 +45,9 @@ export interface Head {
   firstAttemptAt: string | null;
   /** The row of the event; null if it has been deleted. */
   event: Readonly<Record<string, unknown>> | null;
-  /** Whether a subscription that asked for it still exists and sends to this destination. */
+  /** Whether somebody has asked to make it again. */
+  requeued: boolean;
+  /** Whether it is still to be sent: on request, or since a subscription that asked for it still sends to this destination. */
   wanted: boolean;
 }
 
@@ -57,15 +60,17 @@ export async function dueHeads(
   const text = `
     select s.resource_id as "resourceId", d.id, d.seq, d.attempts, d.first_attempt_at as "firstAttemptAt",
            to_jsonb(e) as event,
-           exists (select from event_subscriptions b
-                    where b.id = any(d.subscription_ids) and d.destination_id = any(b.destination_ids)) as wanted
+           d.requeued_seq is not null as requeued,
+           d.requeued_seq is not null or exists (
+             select from event_subscriptions b
+              where b.id = any(d.subscription_ids) and d.destination_id = any(b.destination_ids)) as wanted
       from (select resource_id, next_at from event_streams
              where destination_id = $1 and next_at <= now() and resource_id <> all($3)
              order by next_at limit $2) s
       left join lateral (
         select * from event_deliveries d
          where d.destination_id = $1 and d.resource_id = s.resource_id and d.state = 'pending'
-         order by d.seq limit 1) d on true
+         order by coalesce(d.requeued_seq, d.seq) limit 1) d on true
       left join events e on e.id = d.event_id
      order by s.next_at`;
   const found = await db.query({ name: 'event_streams.due_heads', text, values: [destinationId, limit, except] });

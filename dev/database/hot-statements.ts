@@ -4,6 +4,12 @@ import * as idempotency from '../../src/api/crud/idempotency.ts';
 import * as scopes from '../../src/api/crud/idempotency-scopes.ts';
 import { removeModules } from '../../src/api/crud/module-store.ts';
 import { dropReferences, refuseWhileReferenced, setReferences } from '../../src/api/crud/references.ts';
+import {
+  deletedDestinations,
+  ofDestination,
+  pruning as pruningDeliveries,
+} from '../../src/api/events/queue/delivery-retention.ts';
+import { replayDeliveries, requeue } from '../../src/api/events/queue/requeue.ts';
 import type { Caller } from '../../src/api/http/authentication.ts';
 import type { Database } from '../../src/api/store/database.ts';
 import { pruning } from '../../src/api/store/event-retention.ts';
@@ -15,6 +21,8 @@ import { fillTable, idOfRow } from './fill.ts';
 type Query = (text: string) => Promise<{ rows: unknown[] }>;
 
 const OWN = idOfRow('ec', 1);
+const HOUR_MS = 3_600_000;
+const BATCH = { after: '', limit: 1000, now: Date.now() };
 const PLACE = { scope: 'x7', sequence: 1 };
 const CALLER: Caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret', installation: 'one' };
 
@@ -24,6 +32,18 @@ export async function fillShared(query: Query, count: number): Promise<void> {
     fillTable(query, { table, prefix: 'x' }, count, values);
   await fill('ip_policies');
   await fill('events');
+  const destination_id = "'x' || n / 3000";
+  await fill('event_destinations', { id: "'x' || n" });
+  await fill('event_deliveries', {
+    destination_id,
+    event_id: "'x' || n / 3",
+    state: "case when n % 100 = 0 then 'pending' else 'delivered' end",
+  });
+  await fill('event_streams', { destination_id, resource_id: "'x' || n" });
+  await query(
+    `insert into event_queue (event_id, subscription_ids) select 'x' || n, '{}' from generate_series(1, ${count}) n`,
+  );
+  await query('analyze event_queue');
   await fill('modules', { owner_id: "'x' || n / 3" });
   const days = 'now() - make_interval(days => 1 + n % 60)';
   await fill('idempotency_keys', {
@@ -73,13 +93,16 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'idempotency: close a scope': await one((db) => scopes.closeScope(db, CALLER.id, PLACE.scope)),
     'idempotency: sweep empty scopes': emptyScopes,
     'idempotency: keep the other scopes': keptScopes,
-    'events: prune': pruning({
-      after: '',
-      before: new Date(),
-      undeliveredBefore: new Date(),
-      batch: 1000,
-      types: ['x'],
-    }),
+    'events: prune': pruning(BATCH, HOUR_MS),
+    'deliveries: prune': pruningDeliveries(BATCH, HOUR_MS),
+    'deliveries: find those to send again': await one((db) =>
+      replayDeliveries(db, OWN, { since: new Date(0), until: new Date(), only: 'all' }),
+    ),
+    'deliveries: send one again': await one((db) => requeue(db, [OWN]).catch(() => 0)),
+    'deliveries: find deleted destinations': deletedDestinations('event_deliveries'),
+    'deliveries: drop with the destination': ofDestination('event_deliveries', OWN, 1000),
+    'streams: find deleted destinations': deletedDestinations('event_streams'),
+    'streams: drop with the destination': ofDestination('event_streams', OWN, 1000),
   };
 }
 

@@ -83,8 +83,13 @@ export async function startApi(
       throw cannotUseDatabase(error, url);
     };
     const db = tracing ? tracedDatabase(opened, tracing, databaseUrl) : opened;
-    const { eventRetentionMs } = config;
-    const housekeepingDone = startHousekeeping(db, { eventRetentionMs, logger, signal: ending.signal });
+    const { eventRetentionMs, eventDeliveryRetentionMs } = config;
+    const housekeepingDone = startHousekeeping(db, {
+      eventRetentionMs,
+      eventDeliveryRetentionMs,
+      logger,
+      signal: ending.signal,
+    });
     // Neither a hanging statement nor the receiver of traces may delay the end.
     undo.push(() =>
       Promise.race([

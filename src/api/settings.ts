@@ -197,7 +197,14 @@ export const apiSettings = {
   eventRetentionMs: {
     env: 'EVENT_RETENTION',
     flag: '--event-retention <duration>',
-    description: 'how long events are kept after their delivery; three times as long if they were never delivered',
+    description: 'how long events are kept; up to three times as long while a delivery of theirs is pending',
+    default: '720h',
+    schema: duration('1h', '87600h'),
+  },
+  eventDeliveryRetentionMs: {
+    env: 'EVENT_DELIVERY_RETENTION',
+    flag: '--event-delivery-retention <duration>',
+    description: 'how long deliveries of events can be seen and sent again after their last attempt',
     default: '720h',
     schema: duration('1h', '87600h'),
   },

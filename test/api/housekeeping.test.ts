@@ -29,7 +29,13 @@ afterEach(() => {
   ending.abort();
   vi.useRealTimers();
 });
-const start = () => startHousekeeping(db, { eventRetentionMs: HOUR, logger: app.log, signal: ending.signal });
+const start = () =>
+  startHousekeeping(db, {
+    eventRetentionMs: HOUR,
+    eventDeliveryRetentionMs: HOUR,
+    logger: app.log,
+    signal: ending.signal,
+  });
 
 test('deletes old events at start and every ten minutes, until it is stopped', async () => {
   await oldEvent();
@@ -63,6 +69,22 @@ test('logs and counts the deleted events, and logs nothing when there are none',
   await oldEvent();
   await start()();
   expect([await counted(), logged().slice(first)]).toEqual([before + 1, [1]]);
+});
+
+test('deletes old deliveries, what deleted destinations leave behind, and leases that ended a day ago', async () => {
+  const added = `insert into event_deliveries (id, created_at, destination_id, subscription_ids, event_id, seq, type, resource_id, state)
+    values ($1, $2, 'ed_gone', '{}', 'ev_gone', 1, 'x', 'x', $3)`;
+  const at = (ago: number) => [firstIdAt('evd', new Date(Date.now() - ago)), new Date(Date.now() - ago).toISOString()];
+  await rows(added, [...at(2 * HOUR), 'delivered']);
+  await rows(added, [...at(0), 'pending']);
+  await rows(
+    "insert into event_streams (destination_id, resource_id, pending, next_at) values ('ed_gone', 'x', 1, now())",
+  );
+  await rows(`insert into leases (name, holder, fence, until) values
+    ('old', 'x', 1, now() - interval '25 hours'), ('recent', 'x', 1, now() - interval '23 hours')`);
+  await start()();
+  expect(await rows('select 1 from event_deliveries union all select 1 from event_streams')).toEqual([]);
+  expect(await rows('select name from leases')).toEqual([{ name: 'recent' }]);
 });
 
 test('logs a failed round, and deletes old events again in the next one', async () => {

@@ -7,7 +7,7 @@ import { type ApiConfig, apiSettings } from '../../src/api/settings.ts';
 import { openDatabase } from '../../src/api/store/database.ts';
 import { freePort } from '../../src/postgres/ports.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
-import { firstIdAt } from '../../src/resources/definition/id.ts';
+import { firstIdAt, newId } from '../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
 import { user } from '../../src/resources/user.ts';
 import { atEnd } from '../end-of-file.ts';
@@ -44,6 +44,19 @@ await rows(
   `insert into events (id, type, occurred_at, actor, resource_id, payload)
    values ($1, 'user_created.v0', now() - interval '3 hours', 'x', 'x', '{}')`,
   [OLD_EVENT],
+);
+
+const OLD_DELIVERY = firstIdAt('evd', new Date(Date.now() - 3 * 3_600_000));
+const DESTINATION = newId('ed');
+await rows(
+  `insert into event_destinations (id, format, target, sealed_target, sealed_signing_secret, created_at, updated_at)
+   values ($1, 'json', '{}', null, '', now(), now())`,
+  [DESTINATION],
+);
+await rows(
+  `insert into event_deliveries (id, created_at, destination_id, subscription_ids, event_id, seq, type, resource_id, state)
+   values ($1, now() - interval '3 hours', $2, '{}', 'x', 1, 'user_created.v0', 'x', 'delivered')`,
+  [OLD_DELIVERY, DESTINATION],
 );
 
 /** Waits for less time than the default settings would take. */
@@ -211,6 +224,14 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
         return found.length === 0;
       }),
   },
+  eventDeliveryRetentionMs: {
+    value: 2 * 3_600_000,
+    shows: () =>
+      soon('the deletion of the delivery', async () => {
+        const found = await rows('select 1 from event_deliveries where id = $1', [OLD_DELIVERY]);
+        return found.length === 0;
+      }),
+  },
   eventAllowNetworks: {
     value: ['10.0.0.0/8'],
     beside: { ...(await databaseForKeys()), encryptionKey: SOME_KEYS },
@@ -298,7 +319,7 @@ test('each setting has a proof', () => {
 /** Settings that do not interfere with each other, so that one API can have them all. */
 const TOGETHER = new Set([
   ...['host', 'port', 'baseUrl', 'bootstrapApiKey', 'serviceDomains', 'acmeAuthority', 'bodyLimit'],
-  ...['requestTimeoutMs', 'metricsPort', 'eventRetentionMs'],
+  ...['requestTimeoutMs', 'metricsPort', 'eventRetentionMs', 'eventDeliveryRetentionMs'],
 ]);
 const proofs = Object.entries<Proof<unknown>>(PROOFS);
 const together = await start(

@@ -31,6 +31,7 @@ describe('the settings of the API', () => {
       rateLimitPerOwner: 2000,
       rateLimitUnauthenticated: 100,
       eventRetentionMs: 30 * 24 * 3_600_000,
+      eventDeliveryRetentionMs: 30 * 24 * 3_600_000,
       eventAllowNetworks: undefined,
       eventHttpHosts: undefined,
       maxConnections: 10_000,

@@ -11,7 +11,7 @@ export const LOCKS = {
   users: 7_211_004_327,
   /** Processes that start at the same moment must not each generate an API key. */
   bootstrap: 7_211_004_328,
-  /** Of the processes that share a database, only one deletes old events. */
+  /** Of the processes that share a database, only one deletes old events and deliveries. */
   eventRetention: 7_211_004_329,
   /** Only one process at a time fans out events: each must find what the one before has made of earlier events. */
   eventFanOut: 7_211_004_330,

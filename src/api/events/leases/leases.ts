@@ -45,9 +45,14 @@ export async function renewLeases(db: Executor, held: readonly Lease[], ms: numb
 export async function releaseLeases(db: Executor, held: readonly Lease[]): Promise<void> {
   if (held.length === 0) return;
   const text = `
-    update leases l set until = '-infinity'
+    update leases l set until = least(l.until, clock_timestamp())
       from unnest($1::text[], $2::bigint[]) h (name, fence) where l.name = h.name and l.fence = h.fence`;
   await db.query({ name: 'leases.release', text, values: columns(held) });
+}
+
+/** Forgets jobs that nobody has worked on for a day: until then, their fences must keep counting. */
+export async function dropEndedLeases(db: Executor): Promise<void> {
+  await db.query({ text: "delete from leases where until < clock_timestamp() - interval '1 day'", values: [] });
 }
 
 /**

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { firstIdAt } from '../../../resources/definition/id.ts';
 import { eventDelivery } from '../../../resources/event-delivery.ts';
-import type { Database, Executor } from '../../store/database.ts';
+import type { Executor } from '../../store/database.ts';
 
 /** Deliveries that one transaction of a replay looks at. */
 const BATCH = 5_000;
@@ -69,7 +69,7 @@ const page = z.array(z.object({ id: z.string(), state: z.string() }));
 
 /** Sends deliveries of a destination again, oldest first. Each batch is committed on its own. */
 export async function replayDeliveries(
-  db: Database,
+  db: Executor,
   destinationId: string,
   { since, until, only, afterId = '', batch = BATCH, budgetMs = BUDGET_MS }: Replay,
 ): Promise<Replayed> {

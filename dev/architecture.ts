@@ -55,6 +55,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'api/ssh',
     'api/events',
     'api/events/wire',
+    'api/events/queue',
   ],
   'api/openapi': [...FAMILIES, 'api/guard', 'api/http', 'api/families'],
   api: [
@@ -67,6 +68,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'api/http',
     'api/crud',
     'api/families',
+    'api/events/leases',
     'api/events/wire',
     'api/events/queue',
     'api/events/delivery',

@@ -22,6 +22,7 @@ import { addRateLimits, RATE_LIMITS, type RateLimits } from './guard/rate-limit.
 import { refusalLogs } from './guard/refusal-log.ts';
 import { addShutdown, SHUTDOWN, type ShutdownTimes } from './guard/shutdown.ts';
 import { addAccessLog } from './http/access-log.ts';
+import { tellOfChanges } from './http/changes.ts';
 import { answerError, sendError, toApiError } from './http/error-handler.ts';
 import { recordLastUse } from './http/last-use.ts';
 import { DEFAULT_PLATFORM, type Platform } from './http/platform.ts';
@@ -70,6 +71,8 @@ export interface AppOptions {
   trustedProxies?: string[] | undefined;
   /** Default: no traces. */
   tracing?: Tracing | undefined;
+  /** Called after each response to a request that may have changed something. */
+  onChange?: (() => void) | undefined;
 }
 
 /** In milliseconds. */
@@ -154,6 +157,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(async (scope) => {
     limitHandlers(scope, timeouts.handler);
     shedLoad(scope, { ...LOAD_LIMITS, ...options.loadLimits });
+    if (options.onChange) tellOfChanges(scope, options.onChange);
     const baseOf = baseUrl(options.baseUrl);
     addRoutes(scope, OPERATIONS, {
       api: { db, secrets, platform, eventBase: options.baseUrl ?? NO_BASE, courier: options.courier ?? NO_COURIER },

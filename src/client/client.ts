@@ -25,6 +25,7 @@ import type { CallOptions, ChangeOptions } from './call-options.ts';
 import { read, remember } from './entity-tags.ts';
 import { eventClient } from './event-client.ts';
 import { eventDeliveryClient } from './event-delivery-client.ts';
+import { eventDestinationClient } from './event-destination-client.ts';
 import { eventSourceClient } from './event-source-client.ts';
 import { type FamilyClient, familyClient } from './family-client.ts';
 import { managerClient } from './manager-client.ts';

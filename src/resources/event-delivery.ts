@@ -101,9 +101,9 @@ export const replayed = z
     requeued: z.int().meta({ description: 'How many deliveries this request has made pending.', examples: [12] }),
     next: z
       .object({
-        since: timestamp(),
-        until: timestamp(),
-        only: z.enum(['all', 'failed']),
+        since: timestamp().meta({ description: 'As in this request.' }),
+        until: timestamp().meta({ description: 'As in this request, or when it was made.' }),
+        only: z.enum(['all', 'failed']).meta({ description: 'As in this request.' }),
         after_id: view.shape.id,
       })
       .nullable()

@@ -4,7 +4,7 @@ import { orNone } from './definition/none.ts';
 import { derived, described, field, required, resource } from './definition/resource.ts';
 import { CHANGED, DESCRIBED } from './definition/samples.ts';
 import { shortTarget, shownTarget, targetInput } from './event-target.ts';
-import { pattern, text } from './formats/text.ts';
+import { pattern, text, timestamp } from './formats/text.ts';
 
 const TARGET = { description: 'Where events are sent: a target of exactly one kind.' };
 const FORMATS = z.enum(['json', 'thin']).meta({

@@ -30,7 +30,9 @@ const members = {
   resource_id: z
     .string()
     .meta({ description: 'Id of the resource that has changed.', examples: ['ipp_01k9zq3v5hf8svx2r4c6y7n0wd'] }),
-  principal: principal.meta({ description: 'Id of the user or bot who made the change.' }),
+  principal: principal.meta({
+    description: `Id of the user or bot who made the change; "${SERVICE}" if the service did by itself.`,
+  }),
   api_key_id: apiKey.id.nullable().meta({
     description: `Id of the API key that they used. ${ofEarlierReleases}, and for the first key.`,
   }),

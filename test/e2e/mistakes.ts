@@ -194,10 +194,18 @@ const refusedInputs: Refused[] = [
     'domain:port, as in app.example.com:443',
   ],
   [
-    'an address without TLS',
-    manifest('EventDestination', 'x', { target: { webhook: { url: 'http://hooks.example.com' } } }),
+    'an address of another protocol',
+    manifest('EventDestination', 'x', { target: { webhook: { url: 'ftp://hooks.example.com' } } }),
     'spec.target.webhook.url',
-    'must be an https URL',
+    'must be an http or https URL',
+  ],
+  [
+    'two targets',
+    manifest('EventDestination', 'x', {
+      target: { webhook: { url: 'https://hooks.example.com' }, datadog: { apiKey: { value: '0123456789abcdef' } } },
+    }),
+    'spec.target',
+    'exactly one of webhook, datadog, otlpLogs',
   ],
   ['no provider', signIn({}), 'spec.oauth.provider', 'exactly one'],
   ['two providers', signIn({ github: {}, google: {} }), 'spec.oauth.provider', 'exactly one'],

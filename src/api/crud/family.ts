@@ -7,7 +7,7 @@ import { words } from '../errors/naming.ts';
 import { checkIfMatch } from '../http/entity-tags.ts';
 import type { Api, Call, Operation, OperationResult, PathParameter } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
-import { changeEvent, type OutboxEvent } from '../store/outbox.ts';
+import { type Author, changeEvent, type OutboxEvent } from '../store/outbox.ts';
 import { FIRST } from '../store/page-statement.ts';
 import { type Repository, type Row, repository } from '../store/repository.ts';
 import type { EventDetails, Hooks, WriteContext } from './hooks.ts';
@@ -191,7 +191,7 @@ async function withLocked<R extends Resource>(
  * @param unseen changed fields whose values no view has
  */
 export function writeRow<R extends Resource>(
-  context: WriteContext,
+  context: Author & Pick<WriteContext, 'api' | 'tx'>,
   family: Family<R>,
   before: Row,
   next: Row,

@@ -56,6 +56,7 @@ export const getEventDelivery = operation({
   path: `${path}/{id}`,
   operationId: 'getEventDelivery',
   summary: 'Get an event delivery',
+  description: 'Returns what was or will be sent, how often that was tried, and what came back last.',
   tag,
   access: 'admin',
   params: one,

@@ -5,6 +5,7 @@ import { storedTarget } from '../../resources/event-target.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidByRule } from '../errors/errors.ts';
 import { createAddressGuard } from '../events/wire/address-guard.ts';
+import type { Destination } from '../events/wire/targets.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Executor } from '../store/database.ts';

@@ -17,6 +17,7 @@ const paused = (reason: string) => ({
   paused_reason: reason,
 });
 
+/** The body of operations that take none. */
 export const nothing = z.strictObject({}).meta({ id: 'NoBody' });
 
 /** Adds the operations of both. */

@@ -187,6 +187,7 @@ test('deliveries show in a destination without a new revision; three days of fai
       answer: null,
       gone: false,
       occurredAt: null,
+      requeued: false,
     };
     return health().note([{ ...nothing, state, attemptedAt: now, error }]);
   };

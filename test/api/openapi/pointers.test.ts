@@ -17,6 +17,8 @@ const PLAIN_IDS = [
   ...['Event', 'EventWithData'].flatMap((event) =>
     ['api_key_id', 'request_id', 'resource_id'].map((member) => `${event}.${member}`),
   ),
+  ...['destination_id', 'event_id', 'resource_id', 'subscription_ids'].map((member) => `EventDelivery.${member}`),
+  'EventReplayResult.next',
 ];
 
 /** The id of this service at an OAuth or OIDC provider. */

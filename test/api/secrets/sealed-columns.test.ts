@@ -28,6 +28,8 @@ test('a rotation covers every column that a family or module seals', async () =>
   const post = async (path: string, body: object) => (await admin.post(path, body)).as(withId);
   for (const [index, family] of FAMILIES.entries()) await createSample(post, family, 'full', index + 1, values);
   await post('/backends/http_response', { headers: { authorization: 'Basic Og==' } });
+  const destination = await post('/event_destinations', { target: { webhook: { url: 'https://hooks.tunnels.test' } } });
+  await post(`/event_destinations/${destination.id}/rotate_secret`, {});
   const edge = await post('/edges/https', {});
   const route = await post(`/edges/https/${edge.id}/routes`, { match: '/', match_type: 'path_prefix' });
   const oidc = { issuer: 'https://issuer.example.com', client_id: 'c', client_secret: 's' };

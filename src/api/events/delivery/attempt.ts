@@ -1,7 +1,9 @@
 /** One attempt to deliver the head of a stream. */
 import { z } from 'zod';
 import type { Head, Settled } from '../queue/streams.ts';
-import type { Courier, Destination, SentEvent } from '../wire/courier.ts';
+import type { SentEvent } from '../wire/cloud-event.ts';
+import type { Courier } from '../wire/courier.ts';
+import type { Destination } from '../wire/targets.ts';
 import { afterFailure } from './schedule.ts';
 
 const row = z.object({
@@ -38,7 +40,8 @@ export async function attempt(
   { courier, destination, signal, now = () => new Date(), random = Math.random }: AttemptOptions,
 ): Promise<Attempted> {
   const { resourceId, id, requeued } = head;
-  const none = { requeued, nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false };
+  const occurredAt = head.event && !requeued ? row.parse(head.event).occurred_at : null;
+  const none = { requeued, nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false, occurredAt };
   const dropped = (error: string) => ({ resourceId, id, state: 'dropped' as const, ...none, error });
   if (!head.event) return dropped('The event is older than events are kept.');
   if (!head.wanted) return dropped('No subscription sends the event to this destination any more.');
@@ -57,6 +60,8 @@ export async function attempt(
     occurredAt,
   };
   if (answer.delivered) return { ...result, state: 'delivered', nextAt: null };
+  // The destination is paused for it, and this event is the first to be sent if somebody resumes it.
+  if (answer.gone) return { ...result, state: 'pending', nextAt: null };
   const firstAttemptAt = head.firstAttemptAt === null ? startedAt : new Date(head.firstAttemptAt);
   const next = afterFailure({ attempts: (head.attempts ?? 0) + 1, firstAttemptAt }, answer, now(), random);
   if ('givenUp' in next) return { ...result, state: 'failed', nextAt: null };
@@ -64,12 +69,13 @@ export async function attempt(
 }
 
 /** Of a head that this process cannot send, for a reason of its own. */
-export function notAttempted({ resourceId, id }: Head): Attempted {
+export function notAttempted({ resourceId, id, requeued }: Head): Attempted {
   const nextAt = new Date(Date.now() + AFTER_OWN_FAILURE_MS).toISOString();
   const error = 'The service failed to send the event; its log says why.';
   return {
     resourceId,
     id,
+    requeued,
     state: 'pending',
     nextAt,
     attemptedAt: null,

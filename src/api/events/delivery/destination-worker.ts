@@ -74,7 +74,8 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
     const batch = results;
     results = [];
     if (batch.length === 0) return true;
-    if (!(await settle(db, lease, batch))) return false;
+    // A transaction is repeated after a deadlock: a fan-out may lock the same streams in another order.
+    if (!(await db.transaction((tx) => settle(tx, lease, batch)))) return false;
     for (const { resourceId } of batch) busy.delete(resourceId);
     options.observe(batch);
     if (await health.note(batch)) destination = undefined;

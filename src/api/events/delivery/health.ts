@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import type { Executor } from '../../store/database.ts';
 import type { Attempted } from './attempt.ts';
+import { GIVE_UP_AFTER_MS } from './schedule.ts';
 
-/** A destination is paused after this time without a success. */
-const GIVE_UP_MS = 72 * 3_600_000;
 /** Successes are not recorded more often than this. */
 const EVERY_MS = 1_000;
 

@@ -11,18 +11,18 @@ const DELAYS = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR,
 const LAST_DELAY = 12 * HOUR;
 const JITTER = 0.2;
 const LONGEST_RETRY_AFTER = HOUR;
-/** From the first attempt to the last. */
+/** From the first attempt to the last; a destination is paused after as long without a success. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR;
 
 /** @param state attempts so far, at least one */
 export function afterFailure(
   { attempts, firstAttemptAt }: { attempts: number; firstAttemptAt: Date },
-  { gone, retryAfterMs = 0 }: Pick<Answer, 'retryAfterMs' | 'gone'>,
+  { retryAfterMs = 0 }: Pick<Answer, 'retryAfterMs'>,
   now: Date,
   random: () => number,
 ): { retryAt: Date } | { givenUp: true } {
   const delay = jittered(DELAYS[attempts - 1] ?? LAST_DELAY, JITTER, random);
   const retryAt = now.getTime() + Math.max(delay, Math.min(retryAfterMs, LONGEST_RETRY_AFTER));
-  if (gone || retryAt > firstAttemptAt.getTime() + GIVE_UP_AFTER_MS) return { givenUp: true };
+  if (retryAt > firstAttemptAt.getTime() + GIVE_UP_AFTER_MS) return { givenUp: true };
   return { retryAt: new Date(retryAt) };
 }

@@ -15,7 +15,7 @@ export const destinationOf = ({ name }: Lease) => name.slice(name.indexOf('/') +
 export async function dueDestinations(db: Executor, limit: number): Promise<string[]> {
   const text = `
     select d.id from event_destinations d
-     where d.paused_at is null
+     where d.status = 'active'
        and exists (select from event_streams s where s.destination_id = d.id and s.next_at <= now())
        and not exists (select from leases l where l.name = 'event_destination/' || d.id and l.until > now())
      limit $1`;

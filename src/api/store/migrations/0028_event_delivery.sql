@@ -62,7 +62,7 @@ create table event_destination_health (
   last_error      text
 );
 
--- Null while events are sent.
 alter table event_destinations
+  add column status text not null default 'active' check (status in ('active', 'paused')),
   add column paused_at timestamptz,
   add column paused_reason text;

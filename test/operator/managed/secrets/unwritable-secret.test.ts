@@ -30,9 +30,7 @@ test.each<[string, Parameters<typeof object>[0], Record<string, unknown> | undef
 
 test('the name of a Secret has at most 253 characters', () => {
   expect(() => requireName('a'.repeat(253))).not.toThrow();
-  expect(() => requireName('a'.repeat(254))).toThrow(
-    /has 254 characters.*: set spec\.secret\.name to a shorter/,
-  );
+  expect(() => requireName('a'.repeat(254))).toThrow(/has 254 characters.*: set spec\.secret\.name to a shorter/);
 });
 
 test('a Secret of another type cannot be written', () => {

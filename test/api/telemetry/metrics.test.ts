@@ -142,14 +142,17 @@ test('a request for the metrics counts as a stranger, and the shared response is
 test('counts deliveries by result and measures the time since their change', async () => {
   const { value } = start();
   const occurredAt = new Date(Date.now() - 20_000).toISOString();
+  const samples = [
+    ...['failed', 'delivered', 'given_up', 'dropped'].map((result) => `deliveries_total{result="${result}"}`),
+    ...['10', '30'].map((le) => `delivery_delay_seconds_bucket{le="${le}"}`),
+  ];
+  const counts = async () =>
+    Promise.all(samples.map(async (sample) => Number(await value(`tunnel_api_event_${sample}`)) || 0));
+  const before = await counts();
   const states = ['pending', 'pending', 'pending', 'delivered', 'delivered', 'failed', 'dropped'] as const;
   countDeliveries(states.map((state) => ({ state, occurredAt })));
-  const counted = ['failed', 'delivered', 'given_up', 'dropped'].map((result) =>
-    value(`tunnel_api_event_deliveries_total{result="${result}"}`),
-  );
-  expect(await Promise.all(counted)).toEqual(['3', '2', '1', '1']);
-  expect(await value('tunnel_api_event_delivery_delay_seconds_bucket{le="10"}')).toBe('0');
-  expect(await value('tunnel_api_event_delivery_delay_seconds_bucket{le="30"}')).toBe('2');
+  // Other tests of this process deliver events, too.
+  expect((await counts()).map((count, at) => count - (before[at] ?? 0))).toEqual([3, 2, 1, 1, 0, 2]);
 });
 
 test('shows what waits to be delivered, and nothing while that is not known', async () => {

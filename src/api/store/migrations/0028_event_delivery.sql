@@ -36,10 +36,19 @@ create table event_deliveries (
   -- Of the last attempt.
   status_code      integer,
   answer           text,
-  error            text
+  error            text,
+  -- Its place in its stream, from the numbers of the queue, if somebody has asked to make it again. `seq` stays that of its
+  -- event, so that receivers can tell an old event from a new one. Such a delivery needs no subscription.
+  requeued_seq     bigint
 );
 -- The next of a stream.
-create index event_deliveries_pending on event_deliveries (destination_id, resource_id, seq) where state = 'pending';
+create index event_deliveries_pending on event_deliveries (destination_id, resource_id, coalesce(requeued_seq, seq))
+  where state = 'pending';
+-- What keeps an event from being deleted.
+create index event_deliveries_pending_by_event_id on event_deliveries (event_id) where state = 'pending';
+-- For lists.
+create index event_deliveries_by_destination_id on event_deliveries (destination_id, id);
+create index event_deliveries_by_resource_id on event_deliveries (resource_id, id);
 
 -- Deliveries of one resource to one destination, while any is pending: they are made one after the other.
 create table event_streams (
@@ -52,17 +61,19 @@ create table event_streams (
 );
 create index event_streams_due on event_streams (destination_id, next_at);
 
--- How deliveries to a destination have been going. Not part of the destination, whose revision does not count deliveries.
-create table event_destination_health (
-  destination_id  text collate "C" primary key references event_destinations on delete cascade,
-  last_success_at timestamptz,
-  last_failure_at timestamptz,
-  -- The first failure since the last success; null if the last delivery succeeded.
-  failing_since   timestamptz,
-  last_error      text
-);
-
+-- The revision counts changes of status, but not how deliveries have been going.
 alter table event_destinations
   add column status text not null default 'active' check (status in ('active', 'paused')),
   add column paused_at timestamptz,
-  add column paused_reason text;
+  add column paused_reason text,
+  add column last_success_at timestamptz,
+  add column last_failure_at timestamptz,
+  -- The first failure since the last success; null if the last delivery succeeded.
+  add column failing_since timestamptz,
+  add column last_error text,
+  -- What a rotation has replaced; it signs beside the new one until then.
+  add column sealed_previous_signing_secret text,
+  add column previous_signing_secret_until timestamptz;
+
+-- Never set: deliveries say what has been delivered.
+alter table events drop column delivered_at;

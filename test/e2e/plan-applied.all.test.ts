@@ -116,7 +116,7 @@ describe('plan and apply', () => {
     const [paused, rotated] = [PAUSED, { [ANNOTATION.rotateRequestedAt]: 'today' }];
     expect(await agreed(route('one'), signIn('https://b.example.com'), tls('far'), destination())).toEqual({
       said: ['change HTTPSEdgeRouteModules spec.oidc.issuer', 'change TLSEdgeModules spec.ipRestriction.ipPolicyRefs'],
-      done: ['https_edge_route_updated', 'tls_edge_updated'],
+      done: ['https_edge_route_oidc_updated', 'tls_edge_ip_restriction_updated'],
     });
     const observed = tls('near', { managementPolicy: 'Observe' });
     const third = [route('one'), signIn('https://c.example.com', paused), observed, destination(rotated)];
@@ -132,7 +132,12 @@ describe('plan and apply', () => {
         expect.stringMatching(/^replace HTTPSEdgeRouteModules spec\.routeRef spec\.oidc\./),
         'change TLSEdgeModules spec.ipRestriction.ipPolicyRefs',
       ],
-      done: ['https_edge_route_created', 'https_edge_route_deleted', 'https_edge_route_updated', 'tls_edge_updated'],
+      done: [
+        'https_edge_route_created',
+        'https_edge_route_deleted',
+        'https_edge_route_oidc_created',
+        'tls_edge_ip_restriction_updated',
+      ],
     });
     expect(await agreed(...moved)).toEqual({ said: [], done: [] });
   });

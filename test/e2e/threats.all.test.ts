@@ -110,7 +110,7 @@ describe('the API', async () => {
   const { port } = internal.address() as AddressInfo;
   const address = `https://127.0.0.1:${port}`;
 
-  test('calls no address that a tenant gives it', async () => {
+  test('calls no issuer that a tenant names', async () => {
     const route = {
       edgeRef: { name: 'calls' },
       match: '/',
@@ -118,14 +118,6 @@ describe('the API', async () => {
       backendRef: { kind: 'TunnelGroupBackend', name: 'calls' },
     };
     await stack.apply(
-      manifest('EventDestination', 'calls', {
-        format: 'json',
-        target: { webhook: { url: `${address}/hook` } },
-      }),
-      manifest('EventSubscription', 'calls', {
-        destinationRefs: [{ name: 'calls' }],
-        sources: [{ type: 'ip_policy_created.v0' }],
-      }),
       manifest('TunnelGroupBackend', 'calls', { labels: { app: 'calls' } }),
       manifest('HTTPSEdge', 'calls', {}),
       manifest('HTTPSEdgeRoute', 'calls', route),
@@ -138,7 +130,7 @@ describe('the API', async () => {
         },
       }),
     );
-    const givenAddresses = ['eventdestinations', 'eventsubscriptions', 'httpsedgeroutemodules'].map(ours);
+    const givenAddresses = ['httpsedgeroutemodules'].map(ours);
     for (const type of givenAddresses) await stack.ready(type, 'calls');
     await stack.apply(manifest('IPPolicy', 'calls', { description: 'an event' }));
     const { status } = await stack.ready(ours('ippolicies'), 'calls');

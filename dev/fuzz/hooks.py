@@ -35,13 +35,14 @@ BEYOND_SCHEMAS = [
         # Its pattern is in the document, but Schemathesis does not always follow it.
         r"^must have the form \"CLUSTER/OBJECT; ",
         # Members that exclude each other.
-        r"^cannot be combined with a certificate",
+        r"^cannot be combined with (a certificate|filter\[)",
+        r"^(must begin with|requires) filter\[",
         r"^applies only to private_key_type ecdsa",
         r"^is required with a client_",
         r"^is required with an (idempotency scope|Idempotency-)",
         r"^must have exactly one of (github|webhook), ",
         r"^is required with before_id",
-        r"^may be set only with a client_id",
+        r"^may be set only with (a|your own) client_id",
         r"^must be after ",
         r"^must be empty: a response with status \d+ has no content",
         r"^is already (at index|in )",
@@ -69,7 +70,10 @@ BEYOND_SCHEMAS = [
         r"^has bits set beyond /\d+; did you mean ",
         r"^prefix length must be from 0 to ",
         r"^must be an https URL$",
+        r"^must be an https URL, since EVENT_HTTP_HOSTS ",
+        r"\" is not a pattern for host names or addresses",
         # Keys and certificates, which must be parsed.
+        r"^(must have each|has a) -----BEGIN ",
         r"^is not PEM: ",
         r"^has text outside its PEM blocks",
         r"^must be \"whsec_\" followed by 24 to 64 bytes in base64",

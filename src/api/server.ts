@@ -114,8 +114,6 @@ export async function startApi(
     const courier = await eventCourier(db, platform);
     undo.push(() => courier.close());
     const eventBase = config.baseUrl ?? NO_BASE;
-    const delivery = startEventDelivery({ db, secrets, platform, eventBase, courier }, logger);
-    undo.push(() => delivery.stop());
     const app = await buildApp({
       db,
       secrets,
@@ -148,7 +146,14 @@ export async function startApi(
       metricsPort === undefined ? undefined : { port: metricsPort, app: buildMetricsServer(app.metrics, app.log) };
     // Stopped after the API, so that metrics can be read during the stop.
     undo.push(async () => metrics?.app.close());
-    undo.push(() => app.close());
+    const delivery = startEventDelivery({ db, secrets, platform, eventBase, courier }, logger);
+    // Both in the time of the requests under way, also if the database or a receiver does not respond.
+    undo.push(() =>
+      Promise.all([
+        app.close(),
+        Promise.race([delivery.stop(), delay(shutdown.deadlineMs, undefined, { ref: false })]),
+      ]),
+    );
     const makeKey = () =>
       bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);
     // A given key works before the first request. A generated one is shown only once, so it is created last: after a

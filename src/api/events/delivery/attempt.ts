@@ -40,13 +40,14 @@ export async function attempt(
   { courier, destination, signal, now = () => new Date(), random = Math.random }: AttemptOptions,
 ): Promise<Attempted> {
   const { resourceId, id, requeued } = head;
-  const occurredAt = head.event && !requeued ? row.parse(head.event).occurred_at : null;
+  const event = head.event && row.parse(head.event);
+  const occurredAt = event && !requeued ? event.occurred_at : null;
   const none = { requeued, nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false, occurredAt };
   const dropped = (error: string) => ({ resourceId, id, state: 'dropped' as const, ...none, error });
-  if (!head.event) return dropped('The event is older than events are kept.');
+  if (!event) return dropped('The event is older than events are kept.');
   if (!head.wanted) return dropped('No subscription sends the event to this destination any more.');
   const startedAt = now();
-  const answer = await courier.deliver(destination, sent(head), signal);
+  const answer = await courier.deliver(destination, sent(event, head.seq), signal);
   signal.throwIfAborted();
   const result = {
     resourceId,
@@ -89,8 +90,8 @@ export function notAttempted({ resourceId, id, requeued }: Head): Attempted {
 
 const AFTER_OWN_FAILURE_MS = 60_000;
 
-function sent({ event, seq }: Head): SentEvent {
-  const { id, type, occurred_at, actor, resource_id, payload, revision, changed_fields } = row.parse(event);
+function sent(event: z.output<typeof row>, seq: Head['seq']): SentEvent {
+  const { id, type, occurred_at, actor, resource_id, payload, revision, changed_fields } = event;
   const data = {
     ...payload,
     ...(revision == null ? {} : { revision }),

@@ -1,6 +1,7 @@
 /** A receiver of events on this machine: says what has arrived, and whether its signature is right. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 
@@ -13,6 +14,8 @@ export interface DemoReceiver {
   secret: string | undefined;
   /** Told of each event whose signature is right. */
   onEvent: (line: string) => void;
+  /** Resolves with what it says of the next event. */
+  next(withinMs: number): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -36,10 +39,34 @@ export async function startDemoReceiver(host: string): Promise<DemoReceiver> {
     url: `http://${host}:${port}/events`,
     secret: undefined,
     onEvent: () => {},
+    next(withinMs) {
+      const late = delay(withinMs, undefined, { ref: false }).then(() => {
+        throw new Error(`no event has arrived at ${receiver.url}`);
+      });
+      const arrival = new Promise<string>((resolve) => {
+        receiver.onEvent = resolve;
+      });
+      return Promise.race([arrival, late]);
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
   return receiver;
+}
+
+/** A destination for the events of policies, as objects for kubectl. */
+export function receiverManifest(url: string) {
+  const apiVersion = 'tunnel-operator.dev/v1alpha1';
+  const metadata = { name: 'receiver' };
+  const sources = ['created', 'updated', 'deleted'].map((change) => ({ type: `ip_policy_${change}.v0` }));
+  return {
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [
+      { apiVersion, kind: 'EventDestination', metadata, spec: { target: { webhook: { url } } } },
+      { apiVersion, kind: 'EventSubscription', metadata, spec: { sources, destinationRefs: [{ name: 'receiver' }] } },
+    ],
+  };
 }

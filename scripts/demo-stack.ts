@@ -1,9 +1,8 @@
 /** The steps of the demo; `stop` undoes every completed step. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -11,11 +10,12 @@ import { ensureBinaries } from '../dev/control-plane/binaries.ts';
 import { startOwnControlPlane } from '../dev/control-plane/control-plane.ts';
 import { formatProgress, type Progress } from '../dev/control-plane/progress.ts';
 import { startProgram, untilAnswering } from '../dev/processes/program.ts';
+import { isOnPath, quoted } from '../dev/processes/shell.ts';
 import { API_KEY_PREFIX, newToken } from '../src/api/secrets/tokens.ts';
 import { type Client, createClient } from '../src/client/client.ts';
 import { freePort } from '../src/postgres/ports.ts';
 import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
-import { type DemoReceiver, startDemoReceiver } from './demo-receiver.ts';
+import { type DemoReceiver, receiverManifest, startDemoReceiver } from './demo-receiver.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
@@ -211,12 +211,10 @@ export class Demo {
     await this.waitUntilReady();
     const template = '--output=go-template={{index .data "signing-secret" | base64decode}}';
     receiver.secret = await this.show('get', 'secret', 'receiver-signing-secret', template);
-    const arrival = new Promise<string>((resolve) => {
-      receiver.onEvent = resolve;
-    });
+    const arrival = receiver.next(ARRIVAL_MS);
     const change = JSON.stringify({ spec: { description: 'Changed by the demo' } });
     await this.#make(() => this.show('patch', 'ippolicy', 'office', '--type=merge', `--patch=${change}`));
-    this.#proofs.push(await within(ARRIVAL_MS, arrival, `no event has arrived at ${receiver.url}`));
+    this.#proofs.push(await arrival);
   }
 
   /** Calls `print` for each further event that arrives. */
@@ -297,32 +295,4 @@ export class Demo {
     if (!this.#apiUrl) throw new Error('the API was not started');
     return this.#apiUrl;
   }
-}
-
-function receiverManifest(url: string) {
-  const apiVersion = 'tunnel-operator.dev/v1alpha1';
-  const metadata = { name: 'receiver' };
-  const sources = ['created', 'updated', 'deleted'].map((change) => ({ type: `ip_policy_${change}.v0` }));
-  return {
-    apiVersion: 'v1',
-    kind: 'List',
-    items: [
-      { apiVersion, kind: 'EventDestination', metadata, spec: { target: { webhook: { url } } } },
-      { apiVersion, kind: 'EventSubscription', metadata, spec: { sources, destinationRefs: [{ name: 'receiver' }] } },
-    ],
-  };
-}
-
-async function within<T>(ms: number, awaited: Promise<T>, complaint: string): Promise<T> {
-  const late = delay(ms, undefined, { ref: false }).then(() => Promise.reject(new Error(complaint)));
-  return Promise.race([awaited, late]);
-}
-
-function isOnPath(command: string): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)));
-}
-
-/** Quoted for the shell. */
-function quoted(path: string): string {
-  return /^[\w./:@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

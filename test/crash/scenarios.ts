@@ -8,6 +8,7 @@ import { ANNOTATION } from '../../src/operator/contract/names.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { readIdentity } from '../../src/operator/managed/identity/identity.ts';
 import type { CredentialSpec, PolicySpec } from './declared.ts';
+import { revisionsOf } from './module-revisions.ts';
 import type { Stage } from './stage.ts';
 
 /** One performance of a scenario, with objects of its own. */
@@ -269,29 +270,13 @@ async function mustStayGuarded(cast: Cast, since: unknown, { isOpen }: ModulesRo
     const text = 'select type from events where id > $1 and resource_id = $2 order by id';
     const rows = await stage.query(text, [since, partsOfId(externalId).own]);
     const [before, after] = [await listOf(cast, one, edit.from), await listOf(cast, one, edit.to)];
-    const revisions = revisionsOf(Object.keys(before.body).map(snakeCase), z.array(typed).parse(rows));
+    const revisions = revisionsOf(Object.keys(before.body), rows);
     const open = revisions.filter(isOpen).map((modules) => `it was open, with the modules [${modules}]`);
     const names = new Set(Object.keys({ ...before.body, ...after.body }));
     const writes = [...names].filter((name) => !isDeepStrictEqual(before.body[name], after.body[name])).length;
     return revisions.length === writes ? open : [...open, `it took ${revisions.length} writes instead of ${writes}`];
   });
   return (await Promise.all(problems)).flat();
-}
-
-const snakeCase = (member: string) => member.replace(/[A-Z]/g, (initial) => `_${initial.toLowerCase()}`);
-
-const typed = z.object({ type: z.string() });
-const MODULE_EVENT = /^(?:https_edge_route|tls_edge)_(.+)_(created|updated|deleted)\.v0$/;
-
-/** The modules after each event. */
-function revisionsOf(first: readonly string[], events: readonly z.output<typeof typed>[]): string[][] {
-  const modules = new Set(first.filter((name) => !name.endsWith('_ref')));
-  return events.map(({ type }) => {
-    const [, name = type, change] = MODULE_EVENT.exec(type) ?? [];
-    if (change === 'deleted') modules.delete(name);
-    else modules.add(name);
-    return [...modules];
-  });
 }
 
 /** Edits of modules: they end exactly as undisturbed, and never leave the resource open in between. */

@@ -1,13 +1,13 @@
 /** The receivers of docs/events.md, each run as it is printed there. */
 
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { startChild } from '../../../dev/processes/child-process.ts';
+import { isOnPath } from '../../../dev/processes/shell.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
 import { atEnd } from '../../end-of-file.ts';
 import { skipFor } from '../../skip.ts';
@@ -17,8 +17,6 @@ import { courier, EVENT, never, SECRET, webhook } from './wire/receiver.ts';
 const page = await readFile(new URL('../../../docs/events.md', import.meta.url), 'utf8');
 const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-receivers-'));
 atEnd(removeFolder(folder));
-const isOnPath = (command: string) =>
-  (process.env.PATH ?? '').split(delimiter).some((each) => existsSync(join(each, command)));
 
 /** How the source in a file becomes a command. */
 const PROGRAMS = [

@@ -222,7 +222,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'api/ssh': 'Making and reading SSH keys and certificates.',
   'api/events': 'The catalogue of event types.',
   'api/events/leases': 'Leases: of all processes, one works on a named job at a time.',
-  'api/events/queue': 'From events to deliveries, and streams of what is pending for one resource and destination.',
+  'api/events/queue': 'Turns events into deliveries, and keeps those of one resource and destination in order.',
   'api/events/delivery':
     'The pump: who works for which destination, attempts, their schedule, and how a destination is doing.',
   'api/families': 'Only what is special about a family, and the list of operations.',

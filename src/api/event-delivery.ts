@@ -23,7 +23,7 @@ export async function eventCourier(db: Database, { eventAllowNetworks, eventHttp
 /** How often metrics learn what waits in the database: about as often as they are scraped. */
 const BACKLOG_MS = 15_000;
 
-/** Starts the delivery; it takes its share of what other processes on the same database do. */
+/** Starts the delivery. Processes on the same database share the work. */
 export function startEventDelivery(api: Api & { courier: Courier }, logger: FastifyBaseLogger | undefined): Pump {
   const { db, secrets, courier } = api;
   const onError = (error: unknown, what: string) => logger?.warn({ err: error }, `could not ${what}`);

@@ -97,7 +97,7 @@ const log: Row[] = [
     }),
   },
   {
-    rule: 'Callers who are not admins see only the events of their own changes and of what they own',
+    rule: 'Callers who are not admins see only their own changes, and changes of what they own',
     given: { made: policy, key: post('/api_keys', { owner_id: '{user.id}' }) },
     ask: get(`${LOG}?${of('key')}`, { as: 'user' }),
     answer: ok({ events: [{ type: 'api_key_created.v0', principal: '{admin.id}' }] }),

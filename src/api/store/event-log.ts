@@ -8,7 +8,7 @@ export interface LogQuery extends Omit<LogPageQuery, 'within' | 'conditions'> {
   resourceId?: string | undefined;
   /** Only events with these values (COLUMNS). */
   only?: Readonly<Record<string, string>>;
-  /** Only events that this user or bot may see: of their own changes, and of what they own. */
+  /** Only events that this user or bot may see: their own changes, and changes of resources that they own. */
   visibleTo?: string | undefined;
 }
 

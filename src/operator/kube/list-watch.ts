@@ -95,7 +95,7 @@ export class ListWatch {
   relist(): Promise<void> {
     const before = this.#tried;
     this.#tried = Promise.withResolvers();
-    // Whoever waits for an earlier list waits for this one instead.
+    // Callers that wait for an earlier list wait for this one instead.
     void this.#tried.promise.then(before.resolve);
     this.#version = undefined;
     this.#round.abort();

@@ -1,6 +1,6 @@
 /**
- * Keeps events from addresses that only the API can reach: whoever sets a destination must not be able to make the API call
- * the machines around it (server-side request forgery).
+ * Keeps events from addresses that only the API can reach: a destination must not make the API call the machines around it
+ * (server-side request forgery).
  */
 import { type BlockList, isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';

@@ -208,7 +208,8 @@ export class Demo {
     const file = join(LOG_FOLDER, 'receiver.json');
     await writeFile(file, JSON.stringify(receiverManifest(receiver.url)));
     await this.apply(file);
-    await this.waitUntilReady();
+    // Not for all objects, which takes kubectl long.
+    await this.show('wait', '--for=condition=Ready', `--timeout=${READY_TIMEOUT}`, '--filename', file);
     const template = '--output=go-template={{index .data "signing-secret" | base64decode}}';
     receiver.secret = await this.show('get', 'secret', 'receiver-signing-secret', template);
     const arrival = receiver.next(ARRIVAL_MS);

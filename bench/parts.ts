@@ -2,7 +2,7 @@
 import { benchApi } from './api/bench.ts';
 import { benchCluster } from './cluster/bench.ts';
 import { benchCompare } from './compare.ts';
-import { benchEvents } from './events.ts';
+import { benchEvents } from './events/bench.ts';
 import { benchMemory } from './memory/bench.ts';
 import { benchOperator } from './operator.ts';
 import type { BenchOptions } from './options.ts';

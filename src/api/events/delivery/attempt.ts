@@ -1,21 +1,9 @@
 /** One attempt to deliver the head of a stream. */
-import { z } from 'zod';
-import type { Head, Settled } from '../queue/streams.ts';
+import type { Head, QueuedEvent, Settled } from '../queue/streams.ts';
 import type { SentEvent } from '../wire/cloud-event.ts';
 import type { Courier } from '../wire/courier.ts';
 import type { Destination } from '../wire/targets.ts';
 import { afterFailure } from './schedule.ts';
-
-const row = z.object({
-  id: z.string(),
-  type: z.string(),
-  occurred_at: z.string(),
-  actor: z.string(),
-  resource_id: z.string(),
-  payload: z.record(z.string(), z.unknown()),
-  revision: z.number().nullish(),
-  changed_fields: z.array(z.string()).nullish(),
-});
 
 export interface AttemptOptions {
   courier: Courier;
@@ -39,8 +27,7 @@ export async function attempt(
   head: Head,
   { courier, destination, signal, now = () => new Date(), random = Math.random }: AttemptOptions,
 ): Promise<Attempted> {
-  const { resourceId, id, requeued } = head;
-  const event = head.event && row.parse(head.event);
+  const { resourceId, id, requeued, event } = head;
   const occurredAt = event && !requeued ? event.occurred_at : null;
   const none = { requeued, nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false, occurredAt };
   const dropped = (error: string) => ({ resourceId, id, state: 'dropped' as const, ...none, error });
@@ -90,7 +77,7 @@ export function notAttempted({ resourceId, id, requeued }: Head): Attempted {
 
 const AFTER_OWN_FAILURE_MS = 60_000;
 
-function sent(event: z.output<typeof row>, seq: Head['seq']): SentEvent {
+function sent(event: QueuedEvent, seq: Head['seq']): SentEvent {
   const { id, type, occurred_at, actor, resource_id, payload, revision, changed_fields } = event;
   const data = {
     ...payload,

@@ -23,13 +23,27 @@ export async function dueDestinations(db: Executor, limit: number): Promise<stri
   return found.map(({ id }) => String(id));
 }
 
+const queuedEvent = z.object({
+  id: z.string(),
+  type: z.string(),
+  occurred_at: z.string(),
+  actor: z.string(),
+  resource_id: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+  revision: z.number().nullish(),
+  changed_fields: z.array(z.string()).nullish(),
+});
+
+/** The row of an event. */
+export type QueuedEvent = Readonly<z.output<typeof queuedEvent>>;
+
 const head = z.object({
   resourceId: z.string(),
   id: z.string().nullable(),
   seq: z.number().nullable(),
   attempts: z.number().nullable(),
   firstAttemptAt: z.string().nullable(),
-  event: z.record(z.string(), z.unknown()).nullable(),
+  event: queuedEvent.nullable(),
   requeued: z.boolean(),
   wanted: z.boolean(),
 });
@@ -43,8 +57,8 @@ export interface Head {
   /** Attempts so far, all of which have failed. */
   attempts: number | null;
   firstAttemptAt: string | null;
-  /** The row of the event; null if it has been deleted. */
-  event: Readonly<Record<string, unknown>> | null;
+  /** Null if it has been deleted. */
+  event: QueuedEvent | null;
   /** Whether somebody has asked to make it again. */
   requeued: boolean;
   /** Whether it is still to be sent: on request, or since a subscription that asked for it still sends to this destination. */

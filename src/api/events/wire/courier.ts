@@ -3,10 +3,10 @@ import { createAddressGuard } from './address-guard.ts';
 import type { SentEvent } from './cloud-event.ts';
 import type { ResolveHost } from './host-lookup.ts';
 import { type Answer, createSender } from './sender.ts';
-import { type Destination, targetRequest } from './targets.ts';
+import { type Destination, openTarget, type Target } from './targets.ts';
 
 export interface Courier {
-  /** Never rejects for what a receiver or the network does. */
+  /** Never rejects for what a receiver or the network does. @param destination must not be changed afterwards */
   deliver(destination: Destination, event: SentEvent, signal: AbortSignal): Promise<Answer>;
   /** Ends the deliveries under way. */
   close(): Promise<void>;
@@ -29,12 +29,19 @@ export function createCourier(options: CourierOptions): Courier {
   const { source, allowNetworks, httpHosts, timeoutMs = 10_000, now = () => new Date(), resolve } = options;
   const guard = createAddressGuard({ networks: allowNetworks, httpHosts });
   const sender = createSender({ guard, timeoutMs, now, ...(resolve && { resolve }) });
+  /** What is the same for all events of a destination, and why it cannot be called if so. */
+  const opened = new WeakMap<Destination, { target: Target; refusal: string | undefined }>();
+  function open(destination: Destination) {
+    const target = openTarget(destination, source);
+    const entry = { target, refusal: guard.refusalOfUrl(target.url) };
+    opened.set(destination, entry);
+    return entry;
+  }
   return {
     async deliver(destination, event, signal) {
-      const request = targetRequest(destination, event, source, now());
-      const refusal = guard.refusalOfUrl(request.url);
+      const { target, refusal } = opened.get(destination) ?? open(destination);
       if (refusal !== undefined) return { delivered: false, error: `the URL ${refusal}` };
-      return sender.send(request, signal);
+      return sender.send(target.request(event, now()), signal);
     },
     close: () => sender.close(),
   };

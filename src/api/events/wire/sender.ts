@@ -61,8 +61,7 @@ export function createSender({ guard, timeoutMs, now, resolve }: SenderOptions):
     async send(request, signal) {
       try {
         const { status, retryAfter, body } = await post(agent, request, signal, timeoutMs);
-        const shown = printable(withoutSecrets(body, request.secrets));
-        const answer = { status, ...(shown !== '' && { body: shown }) };
+        const answer = { status, ...(body !== '' && { body: printable(withoutSecrets(body, request.secrets)) }) };
         if (status >= 200 && status < 300) {
           if (!request.isRejection?.(body)) return { delivered: true, ...answer };
           return { delivered: false, ...answer, error: 'the receiver rejected the record' };
@@ -114,7 +113,7 @@ function post(agent: Agent, request: TargetRequest, signal: AbortSignal, timeout
   const end = (error?: Error) => {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);
-    if (head) resolve({ ...head, body: beginning(Buffer.concat(chunks), MOST_READ) });
+    if (head) resolve({ ...head, body: chunks.length === 0 ? '' : beginning(Buffer.concat(chunks), MOST_READ) });
     else reject(error);
   };
   const stop = (reason: string) => {

@@ -1,9 +1,9 @@
-/** The request that each kind of target is sent. */
+/** What each kind of target is sent. */
 import { BUILD } from '../../../build.ts';
 import type { EventTarget } from '../../../resources/event-target.ts';
 import { CLOUD_EVENTS_TYPE, cloudEvent, type EventFormat, type SentEvent } from './cloud-event.ts';
 import type { TargetRequest } from './sender.ts';
-import { signatureHeaders } from './signature.ts';
+import { messageSigner } from './signature.ts';
 
 /** A destination with its secrets. */
 export interface Destination {
@@ -17,28 +17,34 @@ export interface Destination {
 const SERVICE = 'tunnel-operator';
 const JSON_TYPE = 'application/json';
 
-/** @param source the installation, as a URI */
-export function targetRequest(destination: Destination, event: SentEvent, source: string, now: Date): TargetRequest {
+/** Where the events of a destination go. */
+export interface Target {
+  readonly url: URL;
+  /** The request for one event. */
+  request(event: SentEvent, now: Date): TargetRequest;
+}
+
+/**
+ * Prepares what is the same for all events of a destination.
+ * @param source the installation, as a URI
+ */
+export function openTarget(destination: Destination, source: string): Target {
   const { webhook, datadog, otlp_logs: otlpLogs } = destination.target;
-  const text = cloudEvent(event, source, destination.format);
-  if (webhook) return toWebhook(webhook.url, signatureHeaders(event.id, now, text, destination.secrets), text);
-  if (datadog) return toDatadog(datadog, event, text);
-  if (otlpLogs) return toOtlp(otlpLogs, event, source, text);
+  const textOf = (event: SentEvent) => cloudEvent(event, source, destination.format);
+  if (webhook) return toWebhook(webhook.url, messageSigner(destination.secrets), textOf);
+  if (datadog) return toDatadog(datadog, textOf);
+  if (otlpLogs) return toOtlp(otlpLogs, source, textOf);
   throw new TypeError(`${destination.id} has no target`);
 }
 
-const request = (
-  url: URL,
-  type: string,
-  headers: TargetRequest['headers'],
-  body: string,
-  secrets: readonly string[],
-) => ({
-  url,
-  headers: { ...headers, 'content-type': type, 'user-agent': `${SERVICE}/${BUILD.version}` },
-  body,
-  secrets: [...secretsIn(url), ...secrets].filter((secret) => secret.length >= SHORTEST_SECRET),
-});
+/** What all requests to a URL have in common. */
+function endpoint(url: URL, type: string, headers: TargetRequest['headers'], secrets: readonly string[]) {
+  return {
+    url,
+    headers: { ...headers, 'content-type': type, 'user-agent': `${SERVICE}/${BUILD.version}` },
+    secrets: [...secretsIn(url), ...secrets].filter((secret) => secret.length >= SHORTEST_SECRET),
+  };
+}
 
 /** Shorter texts are words that an answer may have anyway. */
 const SHORTEST_SECRET = 8;
@@ -48,34 +54,64 @@ function secretsIn({ pathname, search, searchParams }: URL): string[] {
   return [pathname + search, pathname, ...pathname.split('/'), ...searchParams.values()];
 }
 
-function toWebhook(url: string, signature: TargetRequest['headers'], text: string): TargetRequest {
-  return request(new URL(url), CLOUD_EVENTS_TYPE, signature, text, []);
+type TextOf = (event: SentEvent) => string;
+
+function toWebhook(address: string, sign: ReturnType<typeof messageSigner>, textOf: TextOf): Target {
+  const common = endpoint(new URL(address), CLOUD_EVENTS_TYPE, {}, []);
+  return {
+    url: common.url,
+    request(event, now) {
+      const body = textOf(event);
+      return { ...common, headers: { ...common.headers, ...sign(event.id, now, body) }, body };
+    },
+  };
 }
 
 /** As in their API reference: "Send logs", API v2. Members besides the reserved ones become attributes. */
-function toDatadog({ api_key, site, tags }: NonNullable<EventTarget['datadog']>, event: SentEvent, text: string) {
-  const log = {
-    ddsource: SERVICE,
-    service: SERVICE,
-    ...(tags.length > 0 && { ddtags: tags.join(',') }),
-    timestamp: event.time,
-    message: `${event.type} ${event.subject}`,
-    event: JSON.parse(text),
-  };
+function toDatadog({ api_key, site, tags }: NonNullable<EventTarget['datadog']>, textOf: TextOf): Target {
   const url = new URL(`https://http-intake.logs.${site}/api/v2/logs`);
-  return request(url, JSON_TYPE, { 'dd-api-key': api_key }, JSON.stringify([log]), [api_key]);
+  const common = endpoint(url, JSON_TYPE, { 'dd-api-key': api_key }, [api_key]);
+  return {
+    url,
+    request(event) {
+      const log = {
+        ddsource: SERVICE,
+        service: SERVICE,
+        ...(tags.length > 0 && { ddtags: tags.join(',') }),
+        timestamp: event.time,
+        message: `${event.type} ${event.subject}`,
+        event: JSON.parse(textOf(event)),
+      };
+      return { ...common, body: JSON.stringify([log]) };
+    },
+  };
+}
+
+/** OTLP 1, JSON encoding. */
+function toOtlp(
+  { url: address, headers }: NonNullable<EventTarget['otlp_logs']>,
+  source: string,
+  textOf: TextOf,
+): Target {
+  const values = Object.values(headers);
+  // With and without the scheme of an Authorization header.
+  const secrets = [...values, ...values.flatMap((value) => value.split(' '))];
+  const common = endpoint(new URL(address), JSON_TYPE, headers, secrets);
+  return {
+    url: common.url,
+    request: (event) => ({
+      ...common,
+      body: JSON.stringify(logsRequest(event, source, textOf(event))),
+      isRejection: (answer) => REJECTED.test(answer),
+    }),
+  };
 }
 
 /**
- * An ExportLogsServiceRequest with one record (OTLP 1, JSON encoding), whose body is the event as text. Attributes are
- * those of OpenTelemetry's conventions for CloudEvents.
+ * An ExportLogsServiceRequest with one record, whose body is the event as text. Attributes are those of OpenTelemetry's
+ * conventions for CloudEvents.
  */
-function toOtlp(
-  { url, headers }: NonNullable<EventTarget['otlp_logs']>,
-  event: SentEvent,
-  source: string,
-  text: string,
-) {
+function logsRequest(event: SentEvent, source: string, text: string) {
   const record = {
     timeUnixNano: nanoseconds(event.time),
     severityNumber: 9,
@@ -92,14 +128,7 @@ function toOtlp(
   };
   const scope = { name: SERVICE, version: BUILD.version };
   const resource = { attributes: attributes({ 'service.name': SERVICE }) };
-  const values = Object.values(headers);
-  // With and without the scheme of an Authorization header.
-  const secrets = [...values, ...values.flatMap((value) => value.split(' '))];
-  const body = { resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords: [record] }] }] };
-  return {
-    ...request(new URL(url), JSON_TYPE, headers, JSON.stringify(body), secrets),
-    isRejection: (answer: string) => REJECTED.test(answer),
-  };
+  return { resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords: [record] }] }] };
 }
 
 /** An ExportLogsPartialSuccess with a count; 64-bit numbers are texts in this encoding. */

@@ -7,12 +7,12 @@ import {
 } from '@opentelemetry/semantic-conventions/incubating';
 import { expect, test } from 'vitest';
 import { cloudEvent } from '../../../../src/api/events/wire/cloud-event.ts';
-import { targetRequest } from '../../../../src/api/events/wire/targets.ts';
+import { openTarget } from '../../../../src/api/events/wire/targets.ts';
 import type { EventTarget } from '../../../../src/resources/event-target.ts';
 import { destination, EVENT } from './receiver.ts';
 
 const SOURCE = 'https://api.example.com';
-const of = (target: EventTarget) => targetRequest(destination(target), EVENT, SOURCE, new Date());
+const of = (target: EventTarget) => openTarget(destination(target), SOURCE).request(EVENT, new Date());
 const text = cloudEvent(EVENT, SOURCE, 'json');
 
 test('Datadog gets a log with the event as an attribute, and the API key in a header', () => {

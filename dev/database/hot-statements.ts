@@ -9,7 +9,9 @@ import {
   ofDestination,
   pruning as pruningDeliveries,
 } from '../../src/api/events/queue/delivery-retention.ts';
+import { adding, taking } from '../../src/api/events/queue/fan-out.ts';
 import { replayDeliveries, requeue } from '../../src/api/events/queue/requeue.ts';
+import { dueHeads, leaseOf, settle } from '../../src/api/events/queue/streams.ts';
 import type { Caller } from '../../src/api/http/authentication.ts';
 import type { Database } from '../../src/api/store/database.ts';
 import { pruning } from '../../src/api/store/event-retention.ts';
@@ -101,10 +103,18 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'deliveries: send one again': await one((db) => requeue(db, [OWN]).catch(() => 0)),
     'deliveries: find deleted destinations': deletedDestinations('event_deliveries'),
     'deliveries: drop with the destination': ofDestination('event_deliveries', OWN, 1000),
+    'queue: take events': taking(500),
+    'deliveries: add': adding([]),
+    'streams: claim what is due': await one((db) => dueHeads(db, OWN, { limit: 256, except: [OWN] })),
+    'streams: settle': await one((db) => settle(db, LEASE, [SETTLED])),
     'streams: find deleted destinations': deletedDestinations('event_streams'),
     'streams: drop with the destination': ofDestination('event_streams', OWN, 1000),
   };
 }
+
+const LEASE = { name: leaseOf(OWN), fence: 1 };
+const ANSWERED = { attemptedAt: new Date().toISOString(), statusCode: 204, answer: null, error: null };
+const SETTLED = { resourceId: OWN, id: OWN, state: 'delivered', nextAt: null, ...ANSWERED } as const;
 
 const NO_DATABASE: Omit<Database, 'query'> = {
   transaction: () => Promise.reject(new Error('there is no database')),

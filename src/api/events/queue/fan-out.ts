@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { newId } from '../../../resources/definition/id.ts';
 import type { Database } from '../../store/database.ts';
 import { LOCKS, tryLockUntilCommit } from '../../store/locks.ts';
+import type { Statement } from '../../store/statement.ts';
 
 /** Events that one transaction takes. Each may go to twenty destinations and more. */
 const BATCH = 500;
@@ -21,29 +22,37 @@ const taken = z.array(
   }),
 );
 
-/** A destination is null if the subscriptions that asked for the event are gone. */
-const TAKE = `
-  with taken as (
-    delete from event_queue where seq = any(array(select seq from event_queue order by seq limit $1)) returning *)
-  select t.seq, t.event_id, e.type, e.resource_id, d.destination_id,
-         array_remove(array_agg(s.id order by s.id), null) as subscription_ids
-    from taken t
-    join events e on e.id = t.event_id
-    left join event_subscriptions s on s.id = any(t.subscription_ids)
-    left join lateral unnest(s.destination_ids) d (destination_id) on true
-   group by t.seq, t.event_id, e.type, e.resource_id, d.destination_id
-   order by t.seq`;
+type Delivery = z.output<typeof taken>[number] & { id: string };
 
-/** A stream that exists already keeps its time: its first delivery is another one. */
-const ADD = `
-  with added as (
-    insert into event_deliveries (id, created_at, destination_id, subscription_ids, event_id, seq, type, resource_id)
-    select id, now(), destination_id, subscription_ids, event_id, seq, type, resource_id
-      from jsonb_populate_recordset(null::event_deliveries, $1::jsonb)
-    returning destination_id, resource_id)
-  insert into event_streams as s (destination_id, resource_id, pending, next_at)
-  select destination_id, resource_id, count(*), now() from added group by 1, 2 order by 1, 2
-  on conflict (destination_id, resource_id) do update set pending = s.pending + excluded.pending`;
+/** Takes the first events of the queue. A destination is null if the subscriptions that asked for the event are gone. */
+export function taking(limit: number): Statement {
+  const text = `
+    with taken as (
+      delete from event_queue where seq = any(array(select seq from event_queue order by seq limit $1)) returning *)
+    select t.seq, t.event_id, e.type, e.resource_id, d.destination_id,
+           array_remove(array_agg(s.id order by s.id), null) as subscription_ids
+      from taken t
+      join events e on e.id = t.event_id
+      left join event_subscriptions s on s.id = any(t.subscription_ids)
+      left join lateral unnest(s.destination_ids) d (destination_id) on true
+     group by t.seq, t.event_id, e.type, e.resource_id, d.destination_id
+     order by t.seq`;
+  return { name: 'event_queue.take', text, values: [limit] };
+}
+
+/** Adds deliveries. A stream that exists already keeps its time: its first delivery is another one. */
+export function adding(deliveries: readonly Delivery[]): Statement {
+  const text = `
+    with added as (
+      insert into event_deliveries (id, created_at, destination_id, subscription_ids, event_id, seq, type, resource_id)
+      select id, now(), destination_id, subscription_ids, event_id, seq, type, resource_id
+        from jsonb_populate_recordset(null::event_deliveries, $1::jsonb)
+      returning destination_id, resource_id)
+    insert into event_streams as s (destination_id, resource_id, pending, next_at)
+    select destination_id, resource_id, count(*), now() from added group by 1, 2 order by 1, 2
+    on conflict (destination_id, resource_id) do update set pending = s.pending + excluded.pending`;
+  return { name: 'event_deliveries.add', text, values: [JSON.stringify(deliveries)] };
+}
 
 /** Whether an event waits in the queue: cheaper than to take nothing. */
 export async function isQueued(db: Database): Promise<boolean> {
@@ -56,12 +65,11 @@ export async function isQueued(db: Database): Promise<boolean> {
 export function fanOut(db: Database, batch = BATCH): Promise<boolean> {
   return db.transaction(async (tx) => {
     if (!(await tryLockUntilCommit(tx, LOCKS.eventFanOut))) return false;
-    const found = taken.parse(await tx.query({ name: 'event_queue.take', text: TAKE, values: [batch] }));
+    const found = taken.parse(await tx.query(taking(batch)));
     const deliveries = found
       .filter(({ destination_id }) => destination_id !== null)
       .map((delivery) => ({ id: newId('evd'), ...delivery }));
-    if (deliveries.length > 0)
-      await tx.query({ name: 'event_deliveries.add', text: ADD, values: [JSON.stringify(deliveries)] });
+    if (deliveries.length > 0) await tx.query(adding(deliveries));
     return new Set(found.map(({ seq }) => seq)).size === batch;
   });
 }

@@ -19,12 +19,14 @@ export async function addDestination(db: Database, id: string): Promise<void> {
   });
 }
 
-/** Deliveries that are due at a destination, of events of as many resources. */
+let fills = 0;
+
+/** Deliveries that are due at a destination, of events of as many resources. Ids ascend, as those of the API. */
 export async function fill(db: Database, destination: string, count: number): Promise<void> {
-  const values = [destination, count, JSON.stringify(PAYLOAD), TYPE];
+  const values = [destination, count, JSON.stringify(PAYLOAD), TYPE, String(fills++).padStart(6, '0')];
   await db.query({
     text: `
-      with numbers as (select n, gen_random_uuid()::text as id from generate_series(1, $2::integer) n),
+      with numbers as (select n, $5 || lpad(n::text, 20, '0') as id from generate_series(1, $2::integer) n),
       event as (
         insert into events (id, type, occurred_at, actor, resource_id, payload)
         select 'ev_' || id, $4, now(), 'usr_bench', 'ipp_' || id, $3::jsonb from numbers),

@@ -13,8 +13,8 @@ import type { Health } from './health.ts';
 
 /** Deliveries at once, for one destination. */
 export const IN_FLIGHT = 16;
-/** Heads that are read ahead, so that no delivery waits for a statement. */
-const AHEAD = 256;
+/** Heads that are read ahead at most, so that no delivery waits for a statement. */
+const AHEAD = 512;
 /** A pause or another URL takes effect after this time at the latest. */
 const DESTINATION_AGE_MS = 1_000;
 
@@ -42,6 +42,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
   const busy = new Set<string>();
   const ready: Head[] = [];
   let results: Attempted[] = [];
+  let settledSinceRead = 0;
   let inFlight = 0;
   let destination: Destination | undefined;
   let openedAt = Number.NEGATIVE_INFINITY;
@@ -77,6 +78,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
     // A transaction is repeated after a deadlock: a fan-out may lock the same streams in another order.
     if (!(await db.transaction((tx) => settle(tx, lease, batch)))) return false;
     for (const { resourceId } of batch) busy.delete(resourceId);
+    settledSinceRead += batch.length;
     options.observe(batch);
     if (await health.note(batch)) destination = undefined;
     return true;
@@ -88,11 +90,14 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
         destination = await options.open(id);
         openedAt = performance.now();
       }
+      // A slow receiver must not fill the memory with what waits for it.
+      const ahead = Math.min(AHEAD, IN_FLIGHT + 2 * settledSinceRead);
       if (!destination) ready.length = 0;
-      else if (ready.length < AHEAD / 2) {
-        const found = await dueHeads(db, id, { limit: AHEAD - ready.length, except: [...busy] });
+      else if (ready.length < ahead / 2) {
+        const found = await dueHeads(db, id, { limit: ahead - ready.length, except: [...busy] });
         for (const { resourceId } of found) busy.add(resourceId);
         ready.push(...found);
+        settledSinceRead = 0;
       }
       startReady();
       if (inFlight === 0 && results.length === 0 && ready.length === 0) return;

@@ -113,8 +113,8 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
 }
 
 const LEASE = { name: leaseOf(OWN), fence: 1 };
-const ANSWERED = { attemptedAt: new Date().toISOString(), statusCode: 204, answer: null, error: null };
-const SETTLED = { resourceId: OWN, id: OWN, state: 'delivered', nextAt: null, ...ANSWERED } as const;
+const ANSWERED = { attempted: true, statusCode: 204, answer: null, error: null };
+const SETTLED = { resourceId: OWN, id: OWN, state: 'delivered', retryMs: null, ...ANSWERED } as const;
 
 const NO_DATABASE: Omit<Database, 'query'> = {
   transaction: () => Promise.reject(new Error('there is no database')),

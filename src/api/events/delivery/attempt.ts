@@ -9,7 +9,6 @@ export interface AttemptOptions {
   courier: Courier;
   destination: Destination;
   signal: AbortSignal;
-  now?: () => Date;
   random?: () => number;
 }
 
@@ -25,48 +24,46 @@ export interface Attempted extends Settled {
 /** @throws the signal's reason if the attempt was aborted: nobody knows what became of it */
 export async function attempt(
   head: Head,
-  { courier, destination, signal, now = () => new Date(), random = Math.random }: AttemptOptions,
+  { courier, destination, signal, random = Math.random }: AttemptOptions,
 ): Promise<Attempted> {
   const { resourceId, id, requeued, event } = head;
   const occurredAt = event && !requeued ? event.occurred_at : null;
-  const none = { requeued, nextAt: null, attemptedAt: null, statusCode: null, answer: null, gone: false, occurredAt };
+  const none = { requeued, retryMs: null, attempted: false, statusCode: null, answer: null, gone: false, occurredAt };
   const dropped = (error: string) => ({ resourceId, id, state: 'dropped' as const, ...none, error });
   if (!event) return dropped('The event is older than events are kept.');
   if (!head.wanted) return dropped('No subscription sends the event to this destination any more.');
-  const startedAt = now();
   const answer = await courier.deliver(destination, sent(event, head.seq), signal);
   signal.throwIfAborted();
   const result = {
     resourceId,
     id,
     requeued,
-    attemptedAt: startedAt.toISOString(),
+    attempted: true,
     statusCode: answer.status ?? null,
     answer: answer.body ?? null,
     error: answer.error ?? null,
     gone: answer.gone ?? false,
     occurredAt,
   };
-  if (answer.delivered) return { ...result, state: 'delivered', nextAt: null };
+  if (answer.delivered) return { ...result, state: 'delivered', retryMs: null };
   // The destination is paused for it, and this event is the first to be sent if somebody resumes it.
-  if (answer.gone) return { ...result, state: 'pending', nextAt: null };
-  const firstAttemptAt = head.firstAttemptAt === null ? startedAt : new Date(head.firstAttemptAt);
-  const next = afterFailure({ attempts: (head.attempts ?? 0) + 1, firstAttemptAt }, answer, now(), random);
-  if ('givenUp' in next) return { ...result, state: 'failed', nextAt: null };
-  return { ...result, state: 'pending', nextAt: next.retryAt.toISOString() };
+  if (answer.gone) return { ...result, state: 'pending', retryMs: null };
+  const state = { attempts: (head.attempts ?? 0) + 1, sinceFirstMs: head.sinceFirstAttemptMs ?? 0 };
+  const next = afterFailure(state, answer, random);
+  if ('givenUp' in next) return { ...result, state: 'failed', retryMs: null };
+  return { ...result, state: 'pending', retryMs: next.retryMs };
 }
 
 /** Of a head that this process cannot send, for a reason of its own. */
 export function notAttempted({ resourceId, id, requeued }: Head): Attempted {
-  const nextAt = new Date(Date.now() + AFTER_OWN_FAILURE_MS).toISOString();
   const error = 'The service failed to send the event; its log says why.';
   return {
     resourceId,
     id,
     requeued,
     state: 'pending',
-    nextAt,
-    attemptedAt: null,
+    retryMs: AFTER_OWN_FAILURE_MS,
+    attempted: false,
     statusCode: null,
     answer: null,
     error,

@@ -19,49 +19,46 @@ export interface Health {
 
 export interface HealthOptions {
   pause: (destinationId: string, reason: string) => Promise<void>;
-  now?: () => number;
 }
 
 const NOTE = `
   update event_destinations set
-    last_success_at = greatest(last_success_at, $2),
-    last_failure_at = greatest(last_failure_at, $3),
-    failing_since = case when $2::timestamptz is null then coalesce(failing_since, $3) end,
+    last_success_at = case when $2 then now() else last_success_at end,
+    last_failure_at = case when $3 then now() else last_failure_at end,
+    failing_since = case when $2 then null when $3 then coalesce(failing_since, now()) else failing_since end,
     last_error = coalesce($4, last_error)
    where id = $1
-  returning failing_since`;
+  returning coalesce(failing_since < now() - $5 * interval '1 millisecond', false) as "fails"`;
 
-const noted = z.object({ failing_since: z.string().nullable() });
+const noted = z.object({ fails: z.boolean() });
 
-/** The health of one destination, as far as this process sees it. */
-export function healthOf(db: Executor, id: string, { pause, now = Date.now }: HealthOptions): Health {
-  let lastSuccess: string | null = null;
+/** The health of one destination, as far as this process sees it. Times are the database's. */
+export function healthOf(db: Executor, id: string, { pause }: HealthOptions): Health {
+  let hasSucceeded = false;
   let writtenAt = Number.NEGATIVE_INFINITY;
 
   /** Returns whether deliveries have failed for too long. */
-  async function write(lastFailure: Attempted | undefined): Promise<boolean> {
-    writtenAt = now();
-    const values = [id, lastSuccess, lastFailure?.attemptedAt ?? null, lastFailure?.error ?? null];
-    lastSuccess = null;
+  async function write(failure: Attempted | undefined): Promise<boolean> {
+    writtenAt = performance.now();
+    const values = [id, hasSucceeded, failure !== undefined, failure?.error ?? null, GIVE_UP_AFTER_MS];
+    hasSucceeded = false;
     const [row] = await db.query({ name: 'event_destinations.note_health', text: NOTE, values });
-    if (!row) return false;
-    const { failing_since } = noted.parse(row);
-    return failing_since !== null && Date.parse(failing_since) < now() - GIVE_UP_AFTER_MS;
+    return row !== undefined && noted.parse(row).fails;
   }
 
   return {
     async note(results) {
       // Old events, sent again on request, do not say how deliveries go.
-      const attempts = results.filter(({ attemptedAt, requeued }) => attemptedAt !== null && !requeued);
+      const attempts = results.filter(({ attempted, requeued }) => attempted && !requeued);
       const failure = attempts.findLast(({ state }) => state !== 'delivered');
-      lastSuccess = attempts.findLast(({ state }) => state === 'delivered')?.attemptedAt ?? lastSuccess;
-      const isFailing = (failure || now() - writtenAt > EVERY_MS) && (await write(failure));
+      hasSucceeded ||= attempts.some(({ state }) => state === 'delivered');
+      const isFailing = (failure || performance.now() - writtenAt > EVERY_MS) && (await write(failure));
       const reason = results.some(({ gone }) => gone) ? GONE : isFailing ? FAILING : undefined;
       if (reason !== undefined) await pause(id, reason);
       return reason !== undefined;
     },
     async flush() {
-      if (lastSuccess !== null) await write(undefined);
+      if (hasSucceeded) await write(undefined);
     },
   };
 }

@@ -14,15 +14,13 @@ const LONGEST_RETRY_AFTER = HOUR;
 /** From the first attempt to the last; a destination is paused after as long without a success. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR;
 
-/** @param state attempts so far, at least one */
+/** @param state attempts so far, at least one, and the time since the first */
 export function afterFailure(
-  { attempts, firstAttemptAt }: { attempts: number; firstAttemptAt: Date },
+  { attempts, sinceFirstMs }: { attempts: number; sinceFirstMs: number },
   { retryAfterMs = 0 }: Pick<Answer, 'retryAfterMs'>,
-  now: Date,
   random: () => number,
-): { retryAt: Date } | { givenUp: true } {
+): { retryMs: number } | { givenUp: true } {
   const delay = jittered(DELAYS[attempts - 1] ?? LAST_DELAY, JITTER, random);
-  const retryAt = now.getTime() + Math.max(delay, Math.min(retryAfterMs, LONGEST_RETRY_AFTER));
-  if (retryAt > firstAttemptAt.getTime() + GIVE_UP_AFTER_MS) return { givenUp: true };
-  return { retryAt: new Date(retryAt) };
+  const retryMs = Math.max(delay, Math.min(retryAfterMs, LONGEST_RETRY_AFTER));
+  return sinceFirstMs + retryMs > GIVE_UP_AFTER_MS ? { givenUp: true } : { retryMs };
 }

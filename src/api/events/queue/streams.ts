@@ -11,14 +11,18 @@ export const leaseOf = (destinationId: string) => `event_destination/${destinati
 /** The destination of a lease. */
 export const destinationOf = ({ name }: Lease) => name.slice(name.indexOf('/') + 1);
 
-/** Active destinations that have something due and that no process works on; at most `limit` of them. */
+/**
+ * Active destinations that have something due and that no process works on; at most `limit` of them, first those that no
+ * process has worked on for longest.
+ */
 export async function dueDestinations(db: Executor, limit: number): Promise<string[]> {
   const text = `
     select d.id from event_destinations d
+      left join leases l on l.name = 'event_destination/' || d.id
      where d.status = 'active'
        and exists (select from event_streams s where s.destination_id = d.id and s.next_at <= now())
-       and not exists (select from leases l where l.name = 'event_destination/' || d.id and l.until > now())
-     limit $1`;
+       and (l.until <= now() or l.until is null)
+     order by l.until nulls first limit $1`;
   const found = await db.query({ name: 'event_streams.due_destinations', text, values: [limit] });
   return found.map(({ id }) => String(id));
 }
@@ -42,7 +46,7 @@ const head = z.object({
   id: z.string().nullable(),
   seq: z.number().nullable(),
   attempts: z.number().nullable(),
-  firstAttemptAt: z.string().nullable(),
+  sinceFirstAttemptMs: z.number().nullable(),
   event: queuedEvent.nullable(),
   requeued: z.boolean(),
   wanted: z.boolean(),
@@ -56,7 +60,7 @@ export interface Head {
   seq: number | null;
   /** Attempts so far, all of which have failed. */
   attempts: number | null;
-  firstAttemptAt: string | null;
+  sinceFirstAttemptMs: number | null;
   /** Null if it has been deleted. */
   event: QueuedEvent | null;
   /** Whether somebody has asked to make it again. */
@@ -72,8 +76,8 @@ export async function dueHeads(
   { limit, except }: { limit: number; except: readonly string[] },
 ): Promise<Head[]> {
   const text = `
-    select s.resource_id as "resourceId", d.id, d.seq, d.attempts, d.first_attempt_at as "firstAttemptAt",
-           to_jsonb(e) as event,
+    select s.resource_id as "resourceId", d.id, d.seq, d.attempts, to_jsonb(e) as event,
+           (extract(epoch from now() - d.first_attempt_at) * 1000)::float8 as "sinceFirstAttemptMs",
            d.requeued_seq is not null as requeued,
            d.requeued_seq is not null or exists (
              select from event_subscriptions b
@@ -97,17 +101,19 @@ export interface Settled {
   /** Null for a stream without deliveries. */
   id: string | null;
   state: 'pending' | 'delivered' | 'failed' | 'dropped';
-  /** When the stream is due again, as RFC 3339; null: at once. */
-  nextAt: string | null;
-  /** Null if no attempt was made. */
-  attemptedAt: string | null;
+  /** When the stream is due again: milliseconds from now by the clock of the database; null: at once. */
+  retryMs: number | null;
+  /** Whether an attempt was made. */
+  attempted: boolean;
   statusCode: number | null;
   answer: string | null;
   error: string | null;
 }
 
-const SETTLED = `jsonb_to_recordset($3::jsonb) as r ("resourceId" text, id text, state text, "nextAt" timestamptz,
-  "attemptedAt" timestamptz, "statusCode" integer, answer text, error text)`;
+const SETTLED = `(
+  select r.*, now() + "retryMs" * interval '1 millisecond' as next_at, case when attempted then now() end as attempted_at
+    from jsonb_to_recordset($3::jsonb) as r ("resourceId" text, id text, state text, "retryMs" float8, attempted boolean,
+      "statusCode" integer, answer text, error text)) r`;
 
 /**
  * Records what became of heads. Returns false, and changes nothing, if the lease has been lost. A stream to which something
@@ -119,9 +125,9 @@ export async function settle(db: Executor, lease: Lease, settled: readonly Settl
     result as (select r.* from held, ${SETTLED}),
     delivery as (
       update event_deliveries d
-         set state = r.state, attempts = d.attempts + (r."attemptedAt" is not null)::integer,
-             first_attempt_at = coalesce(d.first_attempt_at, r."attemptedAt"),
-             last_attempt_at = coalesce(r."attemptedAt", d.last_attempt_at), next_attempt_at = r."nextAt",
+         set state = r.state, attempts = d.attempts + r.attempted::integer,
+             first_attempt_at = coalesce(d.first_attempt_at, r.attempted_at),
+             last_attempt_at = coalesce(r.attempted_at, d.last_attempt_at), next_attempt_at = r.next_at,
              status_code = r."statusCode", answer = r.answer, error = r.error
         from result r where d.id = r.id and d.id = any($5)),
     ended as (
@@ -129,7 +135,7 @@ export async function settle(db: Executor, lease: Lease, settled: readonly Settl
        where s.destination_id = $4 and s.resource_id = r."resourceId" and s.resource_id = any($6) and r.state <> 'pending' and s.pending = 1),
     stream as (
       update event_streams s
-         set pending = s.pending - (r.state <> 'pending')::integer, next_at = coalesce(r."nextAt", now())
+         set pending = s.pending - (r.state <> 'pending')::integer, next_at = coalesce(r.next_at, now())
         from result r
        where s.destination_id = $4 and s.resource_id = r."resourceId" and s.resource_id = any($6) and not (r.state <> 'pending' and s.pending = 1))
     select count(*) as held from held`;

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type Pump, startPump } from '../../../../src/api/events/delivery/pump.ts';
+import { type Pump, type PumpOptions, startPump } from '../../../../src/api/events/delivery/pump.ts';
 import { claimLeases } from '../../../../src/api/events/leases/leases.ts';
 import { backlogOf } from '../../../../src/api/events/queue/backlog.ts';
 import { fanOut } from '../../../../src/api/events/queue/fan-out.ts';
@@ -36,7 +36,7 @@ function courier(answer: (sent: Sent) => Answer | Promise<Answer> = () => ({ del
 }
 
 const pumps: Pump[] = [];
-function pump(it: Courier, pause = async () => {}, observe?: (outcomes: readonly Outcome[]) => void): Pump {
+function pump(it: Courier, { pause = async () => {}, ...options }: Partial<PumpOptions> = {}): Pump {
   const started = startPump({
     db,
     courier: it,
@@ -46,7 +46,7 @@ function pump(it: Courier, pause = async () => {}, observe?: (outcomes: readonly
     onError: (error) => expect.unreachable(String(error)),
     pollMs: 20,
     leaseMs: 600,
-    observe,
+    ...options,
   });
   pumps.push(started);
   return started;
@@ -145,7 +145,7 @@ test('nothing is sent while another process holds the lease of a destination, un
   if (!dead) throw new Error('not claimed');
   const [delivery] = await api.rows('select id, resource_id from event_deliveries where destination_id = $1', [to]);
   const late = { resourceId: String(delivery?.resource_id), id: String(delivery?.id), state: 'failed' as const };
-  const nothing = { nextAt: null, attemptedAt: null, statusCode: null, answer: null, error: null };
+  const nothing = { retryMs: null, attempted: false, statusCode: null, answer: null, error: null };
   expect(await settle(db, dead, [{ ...late, ...nothing }])).toBe(false);
 });
 
@@ -179,7 +179,7 @@ test('attempts are observed with their results, and with the time of the change'
   const observed: Outcome[] = [];
   let isBroken = true;
   const { it } = courier(() => ({ delivered: !isBroken, error: 'it said no' }));
-  pump(it, undefined, (outcomes) => void observed.push(...outcomes));
+  pump(it, { observe: (outcomes) => void observed.push(...outcomes) });
   const id = await newPolicy();
   await expect.poll(() => observed.map(({ state }) => state)).toEqual(['pending']);
   isBroken = false;
@@ -189,4 +189,38 @@ test('attempts are observed with their results, and with the time of the change'
   expect(observed.map(({ occurredAt }) => Date.parse(String(occurredAt)))).toEqual(
     Array(2).fill(Date.parse(String(event?.occurred_at))),
   );
+});
+
+test('receivers that do not answer hold up no other, however many there are', async () => {
+  const hanging = [await destination(), await destination(), await destination()];
+  const live = await destination();
+  await subscribe(['ip_policy_created.v0'], hanging);
+  for (let n = 0; n < 4; n++) await newPolicy();
+  const { it, sent } = courier(({ to }) => (to === live ? { delivered: true, status: 200 } : answered.promise));
+  const answered = Promise.withResolvers<Answer>();
+  pump(it, { inFlight: 4 });
+  await expect.poll(() => sent.length).toBeGreaterThanOrEqual(6);
+  await subscribe(['ip_policy_updated.v0'], [live]);
+  const id = await newPolicy();
+  await admin.patch(`/ip_policies/${id}`, { description: 'new' });
+  await expect.poll(() => sent.filter(({ to }) => to === live)).toHaveLength(1);
+  answered.resolve({ delivered: true, status: 200 });
+});
+
+test('destinations take turns if there are more than places', async () => {
+  const [busy, other] = [await destination(), await destination()];
+  await subscribe(['ip_policy_created.v0'], [busy]);
+  await subscribe(['ip_policy_updated.v0'], [other]);
+  for (let n = 0; n < 8; n++) await newPolicy();
+  // Whatever is delivered to the first, another is due.
+  const { it, sent } = courier(async ({ to }) => {
+    if (to === busy) await newPolicy();
+    return { delivered: true, status: 200 };
+  });
+  pump(it, { places: 1, turnMs: 1 });
+  await expect.poll(() => sent.length).toBeGreaterThan(2);
+  const id = await newPolicy();
+  await admin.patch(`/ip_policies/${id}`, { description: 'new' });
+  await expect.poll(() => sent.filter(({ to }) => to === other)).toHaveLength(1);
+  await api.rows('update event_subscriptions set sources = array[]::text[]');
 });

@@ -13,6 +13,8 @@ import type { Health } from './health.ts';
 
 /** Deliveries at once, for one destination. */
 export const IN_FLIGHT = 16;
+/** The same after a failure: what a receiver holds up should not be in the way of others. */
+const IN_FLIGHT_WHILE_FAILING = 2;
 /** Heads that are read ahead at most, so that no delivery waits for a statement. */
 const AHEAD = 512;
 /** A pause or another URL takes effect after this time at the latest. */
@@ -24,8 +26,8 @@ export interface WorkerOptions {
   /** The destination as it is now, with its secrets; undefined if it is paused or gone. */
   open: (id: string) => Promise<Destination | undefined>;
   health: (destinationId: string) => Health;
-  /** Permits for deliveries, shared by all destinations of the process. */
-  permits: { take(): boolean; give(): void };
+  /** Permits for deliveries, shared by all destinations of the process. @param own deliveries under way for this one */
+  permits: { take(own: number): boolean; give(): void };
   onError: (error: unknown, what: string) => void;
   /** Is told what became of attempts, once that is recorded. */
   observe: (results: readonly Attempted[]) => void;
@@ -44,6 +46,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
   let results: Attempted[] = [];
   let settledSinceRead = 0;
   let inFlight = 0;
+  let mostInFlight = IN_FLIGHT;
   let destination: Destination | undefined;
   let openedAt = Number.NEGATIVE_INFINITY;
   let progressed = Promise.withResolvers<void>();
@@ -66,7 +69,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
       });
   };
   const startReady = () => {
-    while (destination && !lost.aborted && ready.length > 0 && inFlight < IN_FLIGHT && permits.take()) {
+    while (destination && !lost.aborted && ready.length > 0 && inFlight < mostInFlight && permits.take(inFlight)) {
       const head = ready.shift();
       if (head) start(head, destination);
     }
@@ -79,7 +82,9 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
     if (!(await db.transaction((tx) => settle(tx, lease, batch)))) return false;
     for (const { resourceId } of batch) busy.delete(resourceId);
     settledSinceRead += batch.length;
-    options.observe(batch);
+    mostInFlight = batch.at(-1)?.state === 'pending' ? IN_FLIGHT_WHILE_FAILING : IN_FLIGHT;
+    // A stream without deliveries is the end of an error in counting, and no delivery.
+    options.observe(batch.filter((result) => result.id !== null));
     if (await health.note(batch)) destination = undefined;
     return true;
   };

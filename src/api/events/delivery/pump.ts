@@ -25,8 +25,12 @@ export interface PumpOptions {
   observe?: ((results: readonly Attempted[]) => void) | undefined;
   pollMs?: number;
   leaseMs?: number;
-  /** Deliveries at once, in all. */
+  /** Deliveries at once, in all, beyond those that each destination may always have. */
   inFlight?: number;
+  /** Destinations for which this process works at once. */
+  places?: number;
+  /** How long it works for one while others wait for a place. */
+  turnMs?: number;
 }
 
 /** Also the time after which another process takes over from one that was killed. */
@@ -35,8 +39,10 @@ const POLL_MS = 200;
 /** Between two looks, however many changes there are. */
 const PAUSE_MS = 20;
 const IN_FLIGHT = 256;
-/** Destinations for which one process works at once. */
-const DESTINATIONS = 100;
+/** Deliveries that each destination may have under way, however many others have. */
+const GUARANTEED = 2;
+const PLACES = 100;
+const TURN_MS = 30_000;
 /** Of a stop: for deliveries under way. */
 const DRAIN_MS = 5_000;
 
@@ -58,13 +64,19 @@ export function startPump({
   pollMs = POLL_MS,
   leaseMs = LEASE_MS,
   inFlight = IN_FLIGHT,
+  places = PLACES,
+  turnMs = TURN_MS,
 }: PumpOptions): Pump {
   const leases = createLeaseHolder(db, { holder, ms: leaseMs, onError: (error) => onError(error, 'renew leases') });
   const stopping = new AbortController();
   const serving = new Map<string, Promise<void>>();
   let free = inFlight;
   const permits = {
-    take: () => free > 0 && free-- > 0,
+    take(own: number) {
+      const isGranted = free > 0 || own < GUARANTEED;
+      if (isGranted) free--;
+      return isGranted;
+    },
     give: () => void free++,
   };
   let woken = Promise.withResolvers<void>();
@@ -72,8 +84,9 @@ export function startPump({
 
   async function work(held: HeldLease): Promise<void> {
     const id = destinationOf(held.lease);
+    const startedAt = performance.now();
+    const isOver = () => stopping.signal.aborted || (serving.size >= places && performance.now() - startedAt > turnMs);
     try {
-      const openUnlessStopping = async () => (stopping.signal.aborted ? undefined : open(id));
       await serve(held, {
         db,
         courier,
@@ -81,7 +94,7 @@ export function startPump({
         pollMs,
         onError,
         observe,
-        open: openUnlessStopping,
+        open: async () => (isOver() ? undefined : open(id)),
         health: (destinationId) => healthOf(db, destinationId, { pause }),
       });
     } catch (error) {
@@ -94,7 +107,7 @@ export function startPump({
 
   async function round(): Promise<void> {
     while ((await isQueued(db)) && (await fanOut(db)));
-    const due = (await dueDestinations(db, DESTINATIONS - serving.size)).filter((id) => !serving.has(id));
+    const due = (await dueDestinations(db, places - serving.size)).filter((id) => !serving.has(id));
     for (const held of await leases.claim(due.map(leaseOf))) serving.set(destinationOf(held.lease), work(held));
   }
 

@@ -2,14 +2,15 @@
 import { pino } from 'pino';
 import { startApi } from '../../src/api/server.ts';
 import type { ApiConfig } from '../../src/api/settings.ts';
+import type { Tracing } from '../../src/tracing/tracing.ts';
 
 export type StartedApi = Awaited<ReturnType<typeof startedApi>>;
 
 /** Listens on a free port unless the settings name one. */
-export async function startedApi(settings: Partial<ApiConfig>) {
+export async function startedApi(settings: Partial<ApiConfig>, tracing?: Tracing) {
   const logs: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
-  const api = await startApi({ port: 0, ...settings }, logger);
+  const api = await startApi({ port: 0, ...settings }, logger, undefined, tracing);
   const port = Number(new URL(api.listening).port);
   async function ask(key: string, path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {
     const headers = {

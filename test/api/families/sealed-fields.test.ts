@@ -9,6 +9,7 @@ import { withoutSecrets } from '../../../src/resources/formats/response-headers.
 import { hostOnly } from '../../../src/resources/formats/web-url.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { createTestDatabase } from '../../harness.ts';
+import { dumpOf } from '../dump.ts';
 import { startTestApi, type TestApi } from '../harness.ts';
 import { withClient } from '../store/schema/recorded-rows.ts';
 
@@ -28,11 +29,7 @@ const FAMILY = {
   backend: { path: '/backends/http_response', view: httpResponseBackend.view, field: 'headers' },
 };
 
-/** Everything that the database holds. */
-async function stored({ rows }: Pick<TestApi, 'rows'>): Promise<string> {
-  const tables = await rows("select tablename from pg_tables where schemaname = 'public'");
-  return JSON.stringify(await Promise.all(tables.map(({ tablename }) => rows(`select t::text from ${tablename} t`))));
-}
+const stored = async (api: TestApi) => [...(await dumpOf(api)).values()].join('\n');
 
 const payloads = async ({ rows }: Pick<TestApi, 'rows'>, field: string) =>
   (await rows(`select payload->'${field}' as value from events where payload ? '${field}' order by id`)).map(

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { makeCertificate } from '../../../dev/fixtures/x509.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
+import { dumpOf } from '../dump.ts';
 import { startTestApi } from '../harness.ts';
 
 const withId = z.looseObject({ id: z.string(), public_key: z.string().optional() });
@@ -48,11 +49,10 @@ test('no secret appears unsealed in the database or in the log', async () => {
   await rows('alter table events add constraint broken check (false) not valid');
   await write(true);
 
-  const tables = await rows("select tablename from pg_tables where schemaname = 'public'");
-  const dumps = await Promise.all(tables.map(({ tablename }) => rows(`select t::text from "${tablename}" t`)));
   const { events } = (await admin.get('/events')).as(z.object({ events: z.array(withId) }));
   const shown = await Promise.all(events.map(async ({ id }) => (await admin.get(`/events/${id}`)).text));
-  const everything = JSON.stringify(dumps) + shown.join('\n') + logs.join('\n');
+  const stored = [...(await dumpOf({ rows })).values()].join('\n');
+  const everything = stored + shown.join('\n') + logs.join('\n');
   expect(everything).toContain('https_edge_route_oauth_created.v0');
   expect(everything).toContain(authority.id);
   const lines = opened.flatMap((text) => text.split('\n').filter((line) => line.length > 40));

@@ -10,8 +10,8 @@ export interface TargetRequest {
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** Texts that the receiver may repeat in its answer, and that nobody else may see. */
-  secrets: readonly string[];
+  /** Takes out of an answer what the receiver knows and may repeat, but others must not see. */
+  redact: (answer: string) => string;
   /** Whether the body of a 2xx says that the event was not taken nevertheless. */
   isRejection?: (body: string) => boolean;
 }
@@ -61,7 +61,7 @@ export function createSender({ guard, timeoutMs, now, resolve }: SenderOptions):
     async send(request, signal) {
       try {
         const { status, retryAfter, body } = await post(agent, request, signal, timeoutMs);
-        const answer = { status, ...(body !== '' && { body: printable(withoutSecrets(body, request.secrets)) }) };
+        const answer = { status, ...(body !== '' && { body: printable(request.redact(body)) }) };
         if (status >= 200 && status < 300) {
           if (!request.isRejection?.(body)) return { delivered: true, ...answer };
           return { delivered: false, ...answer, error: 'the receiver rejected the record' };
@@ -152,10 +152,6 @@ function post(agent: Agent, request: TargetRequest, signal: AbortSignal, timeout
 
 /** The text in the first bytes, without a character that they cut in two. */
 const beginning = (text: Buffer, bytes: number) => new TextDecoder().decode(text.subarray(0, bytes), { stream: true });
-
-/** Servers quote in error pages what they were asked. */
-const withoutSecrets = (body: string, secrets: readonly string[]) =>
-  secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), body);
 
 /** The beginning of the text, without the characters that change how the text around them looks. */
 const printable = (text: string) => beginning(Buffer.from(text.replaceAll(/(?![\n\t])\p{C}/gu, '\ufffd')), MOST_KEPT);

@@ -1,7 +1,9 @@
 /** What each kind of target is sent. */
 import { BUILD } from '../../../build.ts';
+import { SIGNING_SECRET_PREFIX } from '../../../resources/event-destination.ts';
 import type { EventTarget } from '../../../resources/event-target.ts';
 import { CLOUD_EVENTS_TYPE, cloudEvent, type EventFormat, type SentEvent } from './cloud-event.ts';
+import { redactor, secretsIn } from './redaction.ts';
 import type { TargetRequest } from './sender.ts';
 import { messageSigner } from './signature.ts';
 
@@ -31,7 +33,7 @@ export interface Target {
 export function openTarget(destination: Destination, source: string): Target {
   const { webhook, datadog, otlp_logs: otlpLogs } = destination.target;
   const textOf = (event: SentEvent) => cloudEvent(event, source, destination.format);
-  if (webhook) return toWebhook(webhook.url, messageSigner(destination.secrets), textOf);
+  if (webhook) return toWebhook(webhook.url, destination.secrets, textOf);
   if (datadog) return toDatadog(datadog, textOf);
   if (otlpLogs) return toOtlp(otlpLogs, source, textOf);
   throw new TypeError(`${destination.id} has no target`);
@@ -42,22 +44,16 @@ function endpoint(url: URL, type: string, headers: TargetRequest['headers'], sec
   return {
     url,
     headers: { ...headers, 'content-type': type, 'user-agent': `${SERVICE}/${BUILD.version}` },
-    secrets: [...secretsIn(url), ...secrets].filter((secret) => secret.length >= SHORTEST_SECRET),
+    redact: redactor([...secretsIn(url), ...secrets]),
   };
-}
-
-/** Shorter texts are words that an answer may have anyway. */
-const SHORTEST_SECRET = 8;
-
-/** What path and query may tell of a URL's secret, as a whole and in parts. */
-function secretsIn({ pathname, search, searchParams }: URL): string[] {
-  return [pathname + search, pathname, ...pathname.split('/'), ...searchParams.values()];
 }
 
 type TextOf = (event: SentEvent) => string;
 
-function toWebhook(address: string, sign: ReturnType<typeof messageSigner>, textOf: TextOf): Target {
-  const common = endpoint(new URL(address), CLOUD_EVENTS_TYPE, {}, []);
+function toWebhook(address: string, secrets: readonly string[], textOf: TextOf): Target {
+  const sign = messageSigner(secrets);
+  const keys = secrets.map((secret) => secret.slice(SIGNING_SECRET_PREFIX.length));
+  const common = endpoint(new URL(address), CLOUD_EVENTS_TYPE, {}, keys);
   return {
     url: common.url,
     request(event, now) {

@@ -1,8 +1,9 @@
-/** Periodically deletes expired idempotency keys, old events and their deliveries. */
+/** Periodically deletes expired idempotency keys, replaced signing secrets, old events and their deliveries. */
 import type { FastifyBaseLogger } from 'fastify';
 import { sweep } from './crud/idempotency.ts';
 import { dropEndedLeases } from './events/leases/leases.ts';
 import { pruneDeliveries, pruneDestinations } from './events/queue/delivery-retention.ts';
+import { deleteEndedSecrets } from './families/event-signing-secret.ts';
 import type { Database } from './store/database.ts';
 import { pruneEvents } from './store/event-retention.ts';
 import { countPrunedEvents } from './telemetry/metrics.ts';
@@ -39,6 +40,7 @@ export function startHousekeeping(
     await attempt(sweep(db), 'expired idempotency keys');
     await attempt(prune(), 'old events');
     await attempt(pruneSent(), 'old event deliveries');
+    await attempt(deleteEndedSecrets(db), 'replaced signing secrets');
     await attempt(dropEndedLeases(db), 'ended leases');
   }
 

@@ -87,10 +87,9 @@ export const eventDestination = resource({
       'The first failure since the last success; null if the last delivery succeeded. After three days it is paused.',
     ),
     last_error: moving(z.string().nullable(), 'Why the last failed delivery failed; stays when later ones succeed.'),
-    previous_signing_secret_until: derived(
-      timestamp().nullable().meta({
-        description: 'Until when the secret before the last rotation signs events too; null if none was replaced.',
-      }),
+    previous_signing_secret_until: moving(
+      timestamp().nullable(),
+      'Until when the secret before the last rotation signs events too; null if there is none, or after that time.',
     ),
     signing_secret: field(
       shownSecret.view,

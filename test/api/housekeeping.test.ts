@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startHousekeeping } from '../../src/api/housekeeping.ts';
 import { firstIdAt } from '../../src/resources/definition/id.ts';
+import { eventDestination } from '../../src/resources/event-destination.ts';
 import { startTestApi } from './harness.ts';
 
-const { anonymous, app, db, rows, logs } = await startTestApi();
+const { admin, anonymous, app, db, rows, logs } = await startTestApi();
 
 const HOUR = 3_600_000;
 const TEN_MINUTES = 600_000;
@@ -85,6 +86,27 @@ test('deletes old deliveries, what deleted destinations leave behind, and leases
   await start()();
   expect(await rows('select 1 from event_deliveries union all select 1 from event_streams')).toEqual([]);
   expect(await rows('select name from leases')).toEqual([{ name: 'recent' }]);
+});
+
+test('deletes a replaced signing secret when its overlap has ended, and not before', async () => {
+  const target = { webhook: { url: 'https://hooks.tunnels.test/' } };
+  const made = async () => (await admin.post('/event_destinations', { target })).as(eventDestination.view).id;
+  const [ended, current] = [await made(), await made()];
+  for (const id of [ended, current]) await admin.post(`/event_destinations/${id}/rotate_secret`);
+  const shown = (await admin.get(`/event_destinations/${ended}`)).as(eventDestination.view);
+  await rows("update event_destinations set previous_signing_secret_until = now() - interval '1 s' where id = $1", [
+    ended,
+  ]);
+  await start()();
+  expect(await rows('select id from event_destinations where sealed_previous_signing_secret is not null')).toEqual([
+    { id: current },
+  ]);
+  const reply = await admin.get(`/event_destinations/${ended}`);
+  expect(reply.as(eventDestination.view).previous_signing_secret_until).toBeNull();
+  // What a client has read before may be sent back.
+  const { previous_signing_secret_until } = shown;
+  const sentBack = { previous_signing_secret_until, description: 'x' };
+  expect((await admin.patch(`/event_destinations/${ended}`, sentBack)).status).toBe(200);
 });
 
 test('logs a failed round, and deletes old events again in the next one', async () => {

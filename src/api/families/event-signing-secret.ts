@@ -54,6 +54,18 @@ const REPLACE = {
   text: `update ${TABLE} set ${CURRENT} = $2, ${PREVIOUS} = $3 where id = $1`,
 };
 
+const END = {
+  name: 'event_destinations.end_signing_secrets',
+  text: `
+    update ${TABLE} set ${PREVIOUS} = null, previous_signing_secret_until = null where previous_signing_secret_until < now()`,
+  values: [],
+};
+
+/** Deletes replaced secrets whose overlap has ended: they sign nothing, and later backups must not have them. */
+export async function deleteEndedSecrets(db: Executor): Promise<void> {
+  await db.query(END);
+}
+
 type RotateCall = SingleCall<z.output<typeof signingSecretRotation>>;
 
 /** Adds the operation that replaces the secret. */

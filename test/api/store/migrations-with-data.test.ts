@@ -22,16 +22,12 @@ const REWRITTEN: Readonly<Record<string, string>> = {
   events: String.raw`type like 'event\_destination\_%' or type like 'http\_response\_backend\_%'`,
 };
 
-/** Columns that later migrations drop: nothing ever used them. */
-const DROPPED: Readonly<Record<string, readonly string[]>> = { events: ['delivered_at'] };
-
 /** All other rows, with the given columns only. */
 async function contents(client: pg.Client, columns: ReadonlyMap<string, readonly string[]>) {
   const all = new Map<string, unknown[]>();
   for (const [table, names] of columns) {
-    const kept = names.filter((name) => !DROPPED[table]?.includes(name));
     const { rows } = await client.query(
-      `select row(${kept.join(', ')})::text as line from ${table} where (${REWRITTEN[table] ?? false}) is not true order by 1`,
+      `select row(${names.join(', ')})::text as line from ${table} where (${REWRITTEN[table] ?? false}) is not true order by 1`,
     );
     all.set(table, rows);
   }

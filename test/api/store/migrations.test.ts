@@ -30,6 +30,11 @@ describe('migrations', () => {
     }
   });
 
+  test('take nothing away: an older API works beside the new one, and after a rollback', () => {
+    const takes = /\b(drop (table|column|view)|rename (to|column)|set not null)\b/i;
+    expect(ours.filter(({ sql }) => takes.test(sql)).map(({ name }) => name)).toEqual([]);
+  });
+
   test('are applied once, in order', async () => {
     const url = await createTestDatabase();
     expect(await migrate(url)).toEqual(ours.map(({ name }) => name));

@@ -59,8 +59,14 @@ const otlpHeaders = {
   description: 'Headers of the requests, such as one that authenticates them. Names are stored in lower case.',
   examples: [{ authorization: 'Bearer 0123456789abcdef' }],
 };
+/** Headers that the sender sets, or that would change to whom it speaks. */
+const SENDERS = ['content-type', 'expect', 'host', 'user-agent'];
+const requestHeaders = headers.superRefine((given, context) => {
+  for (const name of SENDERS.filter((each) => each in given))
+    context.addIssue({ code: 'custom', path: [name], message: 'is set by the service', input: given });
+});
 const otlpLogs = z
-  .strictObject({ url: webUrl.meta(otlpUrl), headers: headers.nullish().meta(otlpHeaders) })
+  .strictObject({ url: webUrl.meta(otlpUrl), headers: requestHeaders.nullish().meta(otlpHeaders) })
   .transform((given) => ({ url: given.url, headers: given.headers ?? {} }))
   .meta({ id: 'OTLPLogsInput' });
 const shownOtlpLogs = z

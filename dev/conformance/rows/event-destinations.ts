@@ -85,6 +85,10 @@ const targets: Row[] = [
         post(path, { target: { otlp_logs: { url: 'http://otel.example.com/v1/logs' } } }),
         invalid({ '/target/otlp_logs/url': /EVENT_HTTP_HOSTS/ }),
       ],
+      [
+        post(path, { target: { otlp_logs: { ...otlp_logs, headers: { Host: 'b.example.com', 'X-Team': 'a' } } } }),
+        invalid({ '/target/otlp_logs/headers/host': 'is set by the service' }),
+      ],
     ],
   },
   {

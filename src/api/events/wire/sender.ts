@@ -1,9 +1,9 @@
 /** Posts what targets are sent, and reports whatever comes of it as an answer. */
 import { Agent, type Dispatcher } from 'undici';
-import { codeOf, messageOf } from '../../../errors.ts';
 import { parseRetryAfter } from '../../../retry/retry-after.ts';
-import { type AddressGuard, ForbiddenAddress } from './address-guard.ts';
+import type { AddressGuard } from './address-guard.ts';
 import { hostLookup, type ResolveHost } from './host-lookup.ts';
+import { causeOf, isConnectionLost, Stopped } from './send-errors.ts';
 
 /** What is posted to a target. */
 export interface TargetRequest {
@@ -52,15 +52,28 @@ export interface SenderOptions {
 }
 
 export function createSender({ guard, timeoutMs, now, resolve }: SenderOptions): Sender {
-  const agent = new Agent({
-    // As many connections as there are requests: one that hangs must not hold up another to the same host.
-    connect: guard.connector({ resolve: hostLookup(resolve), timeoutMs }),
-    allowH2: false,
-  });
+  // As many connections as there are requests: one that hangs must not hold up another to the same host.
+  const options = { connect: guard.connector({ resolve: hostLookup(resolve), timeoutMs }), allowH2: false };
+  const agent = new Agent(options);
+  /** Each request on a connection of its own. */
+  const fresh = new Agent({ ...options, pipelining: 0 });
+
+  /** A receiver may close a connection at the moment at which it is used again: that says nothing about the receiver. */
+  async function postOrRepeat(request: TargetRequest, signal: AbortSignal): Promise<Response> {
+    const startedAt = performance.now();
+    try {
+      return await post(agent, request, signal, timeoutMs);
+    } catch (error) {
+      const leftMs = timeoutMs - (performance.now() - startedAt);
+      if (!isConnectionLost(error) || leftMs <= 0) throw error;
+      return post(fresh, request, signal, leftMs);
+    }
+  }
+
   return {
     async send(request, signal) {
       try {
-        const { status, retryAfter, body } = await post(agent, request, signal, timeoutMs);
+        const { status, retryAfter, body } = await postOrRepeat(request, signal);
         const answer = { status, ...(body !== '' && { body: printable(request.redact(body)) }) };
         if (status >= 200 && status < 300) {
           if (!request.isRejection?.(body)) return { delivered: true, ...answer };
@@ -78,15 +91,14 @@ export function createSender({ guard, timeoutMs, now, resolve }: SenderOptions):
         return { delivered: false, error: causeOf(error) };
       }
     },
-    close: () => agent.destroy(),
+    close: async () => void (await Promise.all([agent.destroy(), fresh.destroy()])),
   };
 }
 
-/** The end of a request by ourselves. */
-class Stopped extends Error {}
+const REDIRECTS = [301, 302, 303, 307, 308];
 
 const refusalOf = (status: number) =>
-  status >= 300 && status < 400
+  REDIRECTS.includes(status)
     ? `the receiver answered ${status}: redirects are not followed`
     : `the receiver answered ${status}`;
 
@@ -122,7 +134,7 @@ function post(agent: Agent, request: TargetRequest, signal: AbortSignal, timeout
     controller?.abort(aborted);
   };
   const onAbort = () => stop('it was stopped before there was an answer');
-  const timer = setTimeout(() => stop(`there was no answer within ${timeoutMs / 1000} s`), timeoutMs);
+  const timer = setTimeout(() => stop('there was no answer in time'), timeoutMs);
   signal.addEventListener('abort', onAbort);
   if (signal.aborted) {
     onAbort();
@@ -155,30 +167,3 @@ const beginning = (text: Buffer, bytes: number) => new TextDecoder().decode(text
 
 /** The beginning of the text, without the characters that change how the text around them looks. */
 const printable = (text: string) => beginning(Buffer.from(text.replaceAll(/(?![\n\t])\p{C}/gu, '\ufffd')), MOST_KEPT);
-
-const CAUSES: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'the connection was refused',
-  ECONNRESET: 'the receiver closed the connection without an answer',
-  ENOTFOUND: 'the host name does not exist',
-  EAI_AGAIN: 'the host name could not be looked up',
-  EHOSTUNREACH: 'there is no route to the receiver',
-  ENETUNREACH: 'there is no route to the receiver',
-  ETIMEDOUT: 'the receiver could not be reached in time',
-  UND_ERR_CONNECT_TIMEOUT: 'the receiver could not be reached in time',
-  UND_ERR_SOCKET: 'the receiver closed the connection without an answer',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too long',
-  ...Object.fromEntries(
-    [
-      'DEPTH_ZERO_SELF_SIGNED_CERT',
-      'SELF_SIGNED_CERT_IN_CHAIN',
-      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-    ].map((code) => [code, 'no known authority has issued the certificate; NODE_EXTRA_CA_CERTS may add one']),
-  ),
-};
-
-function causeOf(error: unknown): string {
-  if (error instanceof ForbiddenAddress || error instanceof Stopped) return error.message;
-  const code = codeOf(error) ?? '';
-  return CAUSES[code] ?? `${messageOf(error)}${code === '' ? '' : ` (${code})`}`;
-}

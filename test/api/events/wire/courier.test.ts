@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { HTTP } from 'cloudevents';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -89,6 +90,36 @@ describe('the answer', () => {
     expect(answer).toMatchObject({ status, ...expected });
   });
 
+  test('is asked for once more if the connection was closed as it was used again', async () => {
+    const requests: number[] = [];
+    const { port, connections } = await tcpReceiver((socket) => {
+      const connection = connections.length;
+      let served = 0;
+      socket.on('data', (chunk) => {
+        if (!chunk.includes('POST')) return;
+        requests.push(connection);
+        // As a server that has given up the idle connection: it reads the request, and does not answer.
+        if (served++ > 0) socket.destroy();
+        else socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+      });
+    });
+    const sender = courier();
+    const target = webhook(port);
+    expect(await sender.deliver(target, EVENT, never)).toEqual({ delivered: true, status: 204 });
+    // Only then is the connection free again.
+    await setImmediate();
+    expect(await sender.deliver(target, EVENT, never)).toEqual({ delivered: true, status: 204 });
+    expect(requests).toEqual([1, 1, 2]);
+  });
+
+  test.each([
+    ['HTTP/1.1 099 Odd\r\n\r\n', 'the answer is not valid HTTP'],
+    ['HTTP/1.1 304 Not Modified\r\n\r\n', 'the receiver answered 304'],
+  ])('%j is told in words', async (text, error) => {
+    const { port } = await tcpReceiver((socket) => void socket.on('data', () => void socket.end(text)));
+    expect(await courier().deliver(webhook(port), EVENT, never)).toMatchObject({ delivered: false, error });
+  });
+
   test('that redirects is not followed', async () => {
     const other = await receiver();
     const { port } = await answered(302, { location: `http://127.0.0.1:${other.port}/` });
@@ -166,7 +197,7 @@ describe('without an answer', () => {
   test('whose headers end in time, it fails and the connection is closed', async () => {
     const { port, connections } = await dripping('HTTP/1.1 200 OK\r\nx-slow: ');
     const answer = await courier({ timeoutMs: 200 }).deliver(webhook(port), EVENT, never);
-    expect(answer).toEqual({ delivered: false, error: 'there was no answer within 0.2 s' });
+    expect(answer).toEqual({ delivered: false, error: 'there was no answer in time' });
     await closed(connections);
   });
 
@@ -180,7 +211,7 @@ describe('without an answer', () => {
   test.each([
     ['closes the connection', (socket: Socket) => socket.end(), 'closed the connection without an answer'],
     ['resets it', (socket: Socket) => socket.resetAndDestroy(), 'closed the connection without an answer'],
-    ['speaks something else', (socket: Socket) => socket.end('SSH-2.0-x\r\n'), 'Expected HTTP/'],
+    ['speaks something else', (socket: Socket) => socket.end('SSH-2.0-x\r\n'), 'the answer is not valid HTTP'],
     [
       'has endless headers',
       (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'a'.repeat(99_999)}`),

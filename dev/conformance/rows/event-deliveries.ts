@@ -69,12 +69,12 @@ const rows: Row[] = [
     ],
   },
   {
-    rule: 'A delivered, failed or dropped delivery is sent again on request; a pending one has to wait',
+    rule: 'A delivered, failed or dropped delivery is sent again on request; a pending one does not wait any longer',
     given: { failed: get(at('failed')) },
     ask: post(`${at('failed')}/redeliver`, {}),
     answer: ok({ id: '{delivery.failed}', state: 'pending', attempts: 0, status_code: null, event_id: idOf('ev') }),
     later: [
-      [post(`${at('failed')}/redeliver`, {}), refused('CONFLICT', { id: '{delivery.failed}' })],
+      [post(`${at('failed')}/redeliver`, {}), ok({ id: '{delivery.failed}', state: 'pending' })],
       [post(`${path}/evd_${NOBODY}/redeliver`, {}), refused('NOT_FOUND')],
     ],
   },
@@ -85,6 +85,7 @@ const rows: Row[] = [
     later: [
       [post(replay, { ...since, until: '2020-01-02T00:00:00Z', only: 'all' }), ok({ requeued: 0 })],
       [post(replay, { ...since, after_id: '{delivery.replayed}' }), ok({ requeued: 0, next: null })],
+      [post(replay, { ...since, until: '2019-12-31T00:00:00Z' }), invalid({ '/until': 'must not be before since' })],
       [post(replay, since), ok({ requeued: 1, next: null })],
       [post(replay, {}), invalid({ '/since': /.+/ })],
       [post(`/event_destinations/ed_${NOBODY}/replay`, since), refused('NOT_FOUND')],

@@ -4,9 +4,9 @@ import { eventDestination } from '../../resources/event-destination.ts';
 import { idParameter, singleParameters } from '../crud/family.ts';
 import { filterValues, listQuery, nextQuery, rangeOf } from '../crud/list-query.ts';
 import { listView } from '../crud/paging.ts';
-import { conflict, notFound, refused } from '../errors/errors.ts';
+import { conflict, invalidByRule, notFound, refused } from '../errors/errors.ts';
 import { CATALOGUE } from '../events/catalogue.ts';
-import { replayDeliveries, requeue } from '../events/queue/requeue.ts';
+import { hasten, replayDeliveries, requeue } from '../events/queue/requeue.ts';
 import { operation } from '../http/operation.ts';
 import type { Database } from '../store/database.ts';
 import { type DeliveryRow, getDelivery, pageOfDeliveries } from '../store/event-deliveries.ts';
@@ -71,7 +71,8 @@ export const redeliver = operation({
   summary: 'Send an event again',
   description:
     'Makes a delivered, failed or dropped delivery pending again: it is sent after what is pending for the same resource, ' +
-    'with the same event id, even if no subscription asks for it any more. Its attempts start anew.',
+    'with the same event id, even if no subscription asks for it any more. Its attempts start anew. One that is pending ' +
+    'and waits for another attempt, or for that of an earlier event of the resource, does not wait any longer.',
   tag,
   access: 'admin',
   params: one,
@@ -80,23 +81,19 @@ export const redeliver = operation({
   errors: ['CONFLICT'],
   async handle({ params: { id }, base }, { db }) {
     const row = await require(db, id);
-    const isRequeued = (await requeue(db, [id])) === 1;
-    if (!isRequeued) throw await refusal(db, row);
+    const isPending = (await requeue(db, [id])) === 1 || (await hasten(db, id));
+    if (!isPending) throw await refusal(db, row);
     return { body: shown(await require(db, id), base) };
   },
 });
 
-async function refusal(db: Database, { id, destination_id, event_id }: DeliveryRow) {
+async function refusal(db: Database, { destination_id, event_id }: DeliveryRow) {
   const destination = await eventDestinations.rows.get(db, destination_id);
   if (!destination) {
     const message = `The event destination ${destination_id} has been deleted already.`;
     return conflict(message, { destination_id });
   }
-  const { state } = await require(db, id);
-  if (state !== 'pending')
-    return conflict(`The event ${event_id} is older than events are kept and already deleted.`, { event_id });
-  const then = destination.status === 'paused' ? `resume the event destination ${destination_id}` : 'wait for it';
-  return conflict(`The event delivery ${id} is pending already; ${then}.`, { id });
+  return conflict(`The event ${event_id} is older than events are kept and already deleted.`, { event_id });
 }
 
 export const replayEvents = operation({
@@ -118,6 +115,8 @@ export const replayEvents = operation({
     eventDestinations.require(await eventDestinations.rows.get(db, id), id, call);
     const { since, until, only, after_id } = call.body;
     const range = { since, until: until ?? new Date().toISOString(), only: only ?? 'all' } as const;
+    if (Date.parse(range.until) < Date.parse(range.since))
+      throw invalidByRule({ '/until': 'must not be before since' });
     const { requeued, last } = await replayDeliveries(db, id, {
       since: new Date(range.since),
       until: new Date(range.until),

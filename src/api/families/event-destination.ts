@@ -1,9 +1,11 @@
 /** Event destinations: which URLs they may have, and how they are opened to send events to them. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { eventDestination } from '../../resources/event-destination.ts';
 import { storedTarget } from '../../resources/event-target.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidByRule } from '../errors/errors.ts';
+import { retryNow } from '../events/queue/requeue.ts';
 import { createAddressGuard } from '../events/wire/address-guard.ts';
 import type { Destination } from '../events/wire/targets.ts';
 import type { Platform } from '../http/platform.ts';
@@ -19,6 +21,9 @@ export const eventDestinations = mount(eventDestination, {
   derive(after, before, { platform }) {
     checkUrl(after.target, before?.target, platform);
     return {};
+  },
+  async beforeUpdate({ tx }, before, after) {
+    if (!isDeepStrictEqual(before.target, after.target)) await retryNow(tx, before.id);
   },
   prepare: async ({ signing_secret }, id, { secrets }) => firstSecret(secrets, id, signing_secret ?? undefined),
   async isSecret({ api, tx }, id, sent) {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { SERVICE } from '../../resources/event.ts';
 import type { eventDestination } from '../../resources/event-destination.ts';
 import { accessOf, type Family, type SingleCall, singleParameters, writeLocked, writeRow } from '../crud/family.ts';
+import { retryNow } from '../events/queue/requeue.ts';
 import { type Api, operation } from '../http/operation.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -33,8 +34,9 @@ export function addPausing(destinations: Destinations): void {
     success: { status: 200, description: 'The event destination.', schema: resource.view },
     errors: ['PRECONDITION_FAILED'],
   } as const;
-  const change = (api: Api, call: SingleCall, to: (row: Row) => object) =>
+  const change = (api: Api, call: SingleCall, to: (row: Row) => object, also?: typeof retryNow) =>
     writeLocked(api, destinations, call, async (context, row) => {
+      await also?.(context.tx, row.id);
       const next = { ...row, ...to(row) };
       const isSame = next.status === row.status;
       const revision = isSame ? row.revision : await writeRow(context, destinations, row, next);
@@ -57,8 +59,10 @@ export function addPausing(destinations: Destinations): void {
       path: `${resource.path}/{id}/resume`,
       operationId: 'resumeEventDestination',
       summary: 'Resume an event destination',
-      description: 'Sends the events that have waited, and those to come.',
-      handle: (call, api) => change(api, call, () => ACTIVE),
+      description:
+        'Sends the events that have waited, and those to come. Events that wait for another attempt are sent at once, also ' +
+        'by a destination that is active.',
+      handle: (call, api) => change(api, call, () => ACTIVE, retryNow),
     }),
   );
 }

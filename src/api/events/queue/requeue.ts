@@ -42,6 +42,30 @@ export async function requeue(db: Executor, ids: readonly string[]): Promise<num
   return counted.parse(row).requeued;
 }
 
+/** Streams that one request makes due: as many as a statement changes in about a second. */
+const MOST_STREAMS = 50_000;
+
+/** Makes what waits for another attempt at a destination due at once, the next ones first. */
+export async function retryNow(db: Executor, destinationId: string): Promise<void> {
+  const text = `
+    update event_streams set next_at = now()
+     where destination_id = $1 and resource_id = any(array(
+       select resource_id from event_streams where destination_id = $1 and next_at > now() order by next_at limit $2))`;
+  await db.query({ name: 'event_streams.retry_now', text, values: [destinationId, MOST_STREAMS] });
+}
+
+/** Makes a pending delivery due at once, or what it waits for. Returns whether it is pending. */
+export async function hasten(db: Executor, id: string): Promise<boolean> {
+  const text = `
+    with pending as (select destination_id, resource_id from event_deliveries where id = $1 and state = 'pending'),
+    due as (
+      update event_streams s set next_at = least(s.next_at, now())
+        from pending p where s.destination_id = p.destination_id and s.resource_id = p.resource_id)
+    select count(*) as pending from pending`;
+  const [row] = await db.query({ name: 'event_deliveries.hasten', text, values: [id] });
+  return row?.pending === 1;
+}
+
 export interface Replay {
   since: Date;
   until: Date;

@@ -175,7 +175,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/kinds',
   ],
 
-  'command-line.ts': ['build.ts', 'errors.ts', 'log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
+  'programs.ts': ['log.ts', 'signals.ts', 'settings', 'tracing', 'api', 'operator'],
+  'command-line.ts': ['build.ts', 'errors.ts', 'log.ts', 'settings', 'tracing', 'api', 'operator', 'programs.ts'],
   'main.ts': ['signals.ts', 'command-line.ts'],
 };
 
@@ -248,6 +249,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'operator/export': 'The command `export`: what an API holds, as manifests.',
   'operator/plan': 'The command `plan`: what applying manifests would change at the API.',
   operator: 'Assembles the parts; the settings.',
+  'programs.ts': 'Runs the API or the operator until a signal ends it.',
   'command-line.ts': 'The command line. It loads only the program that it runs.',
   'main.ts': 'The entry of every command: handles signals before anything else is loaded.',
 };

@@ -3,20 +3,17 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { BadEncryptionKey, type Keyring, keyring } from './api/secrets/keyring.ts';
-import type { ApiConfig } from './api/settings.ts';
 import { BUILD } from './build.ts';
 import { codeOf } from './errors.ts';
 import { createLogger } from './log.ts';
-import type { OperatorConfig, operatorSettings } from './operator/settings.ts';
+import { runApi, runOperator } from './programs.ts';
 import { CannotStart } from './settings/cannot-start.ts';
-import { type LogConfig, logSettings } from './settings/log.ts';
+import { logSettings } from './settings/log.ts';
 import { duration } from './settings/schemas.ts';
-import { type Followed, followSecrets, type SecretLog } from './settings/secret-files.ts';
+import { followSecrets } from './settings/secret-files.ts';
 import { BadSettings, fileVariable, readSettings, type Settings } from './settings/settings.ts';
-import { untilSignalled } from './signals.ts';
-import { type TracingConfig, tracesUrl, tracingSettings } from './tracing/settings.ts';
+import { tracingSettings } from './tracing/settings.ts';
 import { startTracing } from './tracing/start.ts';
-import type { Tracing } from './tracing/tracing.ts';
 
 /** Runs the command that the arguments of the process name. */
 export async function run(): Promise<void> {
@@ -177,28 +174,6 @@ interface PlanFlags {
   output: 'text' | 'json';
 }
 
-type Log = ReturnType<typeof createLogger>;
-
-async function runApi(settings: ApiConfig, log: Log, tracing: Tracing | undefined): Promise<void> {
-  const { startApi } = await import('./api/server.ts');
-  const { announceKey } = await import('./api/announced-key.ts');
-  // Before the start, which may take long: process 1 of a container must handle signals itself.
-  const signalled = untilSignalled().then((signal) => {
-    log.info({ signal }, 'stopping');
-    setTimeout(() => {
-      log.error('not everything could be closed in time (SHUTDOWN_TIMEOUT); exiting');
-      process.exit(1);
-    }, settings.shutdownTimeoutMs).unref();
-  });
-  const api = await startApi(settings, log, (key) => announceKey(key, log), tracing);
-  log.info({ url: api.url }, 'the management API is ready');
-  await signalled;
-  await api.stop();
-  log.info('stopped');
-  // A statement that still hangs would keep the process alive.
-  process.exit();
-}
-
 async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; encryptionKey: Keyring }): Promise<void> {
   const { openSecrets, rotateEncryption } = await import('./api/secrets/rotation.ts');
   const { openDatabase } = await import('./api/store/database.ts');
@@ -215,32 +190,6 @@ async function rotate({ databaseUrl, encryptionKey }: { databaseUrl: string; enc
   } finally {
     await db.close();
   }
-}
-
-/** @param follow follows the secrets that are given as files */
-async function runOperator(
-  settings: OperatorConfig & LogConfig & TracingConfig,
-  version: string,
-  follow: (log: SecretLog) => Followed<typeof operatorSettings & typeof tracingSettings>,
-): Promise<void> {
-  let tracing: Tracing | undefined;
-  const more = tracesUrl(settings) === undefined ? undefined : () => tracing?.ids() ?? {};
-  const log = createLogger({ level: settings.logLevel, format: settings.logFormat, more });
-  const { apiKey: latestApiKey, otlpHeaders: latestOtlpHeaders } = follow(log);
-  tracing = await startTracing({ ...settings, latestOtlpHeaders }, { service: 'tunnel-operator', version, log });
-  const { TunnelOperator } = await import('./operator/operator.ts');
-  const { collectOnce } = await import('./operator/lean-process.ts');
-  collectOnce();
-  const operator = new TunnelOperator({ ...settings, latestApiKey }, log, tracing);
-  const signalled = untilSignalled().then(() => 'signal' as const);
-  const lost = operator.lostLead.then(() => 'lost' as const);
-  const started = operator.start().then(() => new Promise<never>(() => {}));
-  const why = await Promise.race([signalled, lost, started]);
-  // Another process may already be active: work in flight must not be finished.
-  if (why === 'lost') process.exit(1);
-  await operator.stop();
-  // A receiver that does not accept the last traces would keep the process alive.
-  process.exit();
 }
 
 function addSettings(command: Command, settings: Settings): Command {

@@ -2,14 +2,13 @@
 import { hostname } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import { type Pump, startPump } from './events/delivery/pump.ts';
-import { backlogOf } from './events/queue/backlog.ts';
 import { type Courier, createCourier } from './events/wire/courier.ts';
 import { eventDestinations, openDestination } from './families/event-destination.ts';
 import { pauseFailing } from './families/event-pausing.ts';
 import type { Api } from './http/operation.ts';
 import type { Platform } from './http/platform.ts';
 import type { Database } from './store/database.ts';
-import { countDeliveries, showBacklog } from './telemetry/event-metrics.ts';
+import { countDeliveries } from './telemetry/event-metrics.ts';
 
 /** What sends the events of this installation, one by one. */
 export async function eventCourier(db: Database, { eventAllowNetworks, eventHttpHosts }: Platform): Promise<Courier> {
@@ -20,40 +19,18 @@ export async function eventCourier(db: Database, { eventAllowNetworks, eventHttp
   });
 }
 
-/** How often metrics learn what waits in the database: about as often as they are scraped. */
-const BACKLOG_MS = 15_000;
-
 /** Starts the delivery. Processes on the same database share the work. */
 export function startEventDelivery(api: Api & { courier: Courier }, logger: FastifyBaseLogger | undefined): Pump {
   const { db, secrets, courier } = api;
-  const onError = (error: unknown, what: string) => logger?.warn({ err: error }, `could not ${what}`);
-  const pump = startPump({
+  return startPump({
     db,
     courier,
     open: (id) => openDestination(db, secrets, id),
     pause: (id, reason) => pauseFailing(api, eventDestinations, id, reason),
     holder: `${hostname()} ${process.pid}`,
-    onError,
+    onError: (error, what) => logger?.warn({ err: error }, `could not ${what}`),
     observe: countDeliveries,
   });
-  let measured = Promise.resolve();
-  const measure = () => {
-    measured = backlogOf(db).then(showBacklog, (error: unknown) => {
-      showBacklog(undefined);
-      onError(error, 'count the events that wait');
-    });
-  };
-  measure();
-  const timer = setInterval(measure, BACKLOG_MS).unref();
-  return {
-    wake: () => pump.wake(),
-    async stop() {
-      clearInterval(timer);
-      await pump.stop();
-      await measured;
-      showBacklog(undefined);
-    },
-  };
 }
 
 async function installationId(db: Database): Promise<string> {

@@ -1,29 +1,25 @@
 /** The API as a running server: opens the database, migrates it, makes the first key, listens, and undoes all of it. */
-import { lookup } from 'node:dns/promises';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
-import { cannotListen } from '../settings/cannot-start.ts';
-import { listenAddress } from '../settings/listen-address.ts';
 import { readSettings } from '../settings/settings.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
+import { openConfigured } from './configured-database.ts';
 import { NO_BASE } from './crud/view.ts';
+import { watchEventBacklog } from './event-backlog.ts';
 import { eventCourier, startEventDelivery } from './event-delivery.ts';
 import { sealPlainSecrets } from './families/all.ts';
 import { startHousekeeping } from './housekeeping.ts';
+import { listen } from './listen.ts';
 import { keyFromFile, openSecrets } from './secrets/rotation.ts';
 import { type ApiConfig, apiSettings } from './settings.ts';
 import { cannotKeepData, cannotUseDatabase } from './start-failure.ts';
-import { stopTimes } from './stop-times.ts';
-import { urlOfSameDatabase } from './store/connection-url.ts';
-import { type Database, openDatabase } from './store/database.ts';
+import { stopTimes, within } from './stop-times.ts';
 import { migrate } from './store/migrate.ts';
 import { tracedDatabase } from './store/traced-database.ts';
-import { databaseObserver } from './telemetry/database-metrics.ts';
 import { buildMetricsServer } from './telemetry/metrics-server.ts';
+import { createUndo } from './undo.ts';
 
 export interface RunningApi {
   /** Where it listens, or BASE_URL when that is set. */
@@ -60,28 +56,29 @@ export async function startApi(
   const config = { ...DEFAULTS, ...settings };
   const { host, port } = config;
   const { closingMs, ...shutdown } = stopTimes(config);
-  const undo: (() => Promise<unknown>)[] = [];
+  const undo = createUndo();
   const ending = new AbortController();
-  const stop = async () => {
+  const stop = () => {
     ending.abort();
-    for (let step = undo.pop(); step; step = undo.pop()) await step();
+    return undo.run();
   };
   try {
     let { databaseUrl } = config;
     let embedded: EmbeddedPostgres | undefined;
     if (databaseUrl === undefined) {
       embedded = await startEmbedded(config.dataDir, logger);
-      undo.push(embedded.stop);
+      undo.add(embedded.stop);
       databaseUrl = embedded.url;
     }
     const { keys, source } = await keysFor(config, embedded);
     if (!keys)
       logger?.warn('ENCRYPTION_KEY is not set: resources with a private key or another secret cannot be created');
-    const opened = await openMigrated(databaseUrl, config, logger);
     const url = databaseUrl;
     const blameDatabase = (error: unknown) => {
       throw cannotUseDatabase(error, url);
     };
+    await bringUpToDate(url, logger).catch(blameDatabase);
+    const opened = openConfigured(url, config, logger);
     const db = tracing ? tracedDatabase(opened, tracing, databaseUrl) : opened;
     const { eventRetentionMs, eventDeliveryRetentionMs } = config;
     const housekeepingDone = startHousekeeping(db, {
@@ -91,18 +88,13 @@ export async function startApi(
       signal: ending.signal,
     });
     // Neither a hanging statement nor the receiver of traces may delay the end.
-    undo.push(() =>
-      Promise.race([
-        Promise.all([housekeepingDone().then(() => db.close()), tracing?.stop()]),
-        delay(closingMs, undefined, { ref: false }),
-      ]),
-    );
+    undo.add(() => within(closingMs, Promise.all([housekeepingDone().then(() => db.close()), tracing?.stop()])));
     const secrets = await openSecrets(db, keys, source).catch(blameDatabase);
     if (keys) {
       const sealed = sealPlainSecrets(db, secrets, ending.signal).catch((error) =>
         logger?.warn({ err: error }, 'could not seal secrets of an earlier release; the next start tries again'),
       );
-      undo.push(() => sealed);
+      undo.add(() => sealed);
     }
 
     const platform = {
@@ -112,7 +104,7 @@ export async function startApi(
       eventHttpHosts: config.eventHttpHosts ?? [],
     };
     const courier = await eventCourier(db, platform);
-    undo.push(() => courier.close());
+    undo.add(() => courier.close());
     const eventBase = config.baseUrl ?? NO_BASE;
     const app = await buildApp({
       db,
@@ -145,15 +137,12 @@ export async function startApi(
     const metrics =
       metricsPort === undefined ? undefined : { port: metricsPort, app: buildMetricsServer(app.metrics, app.log) };
     // Stopped after the API, so that metrics can be read during the stop.
-    undo.push(async () => metrics?.app.close());
+    undo.add(async () => metrics?.app.close());
+    const endBacklog = watchEventBacklog(db, logger);
+    const { deadlineMs } = shutdown;
     const delivery = startEventDelivery({ db, secrets, platform, eventBase, courier }, logger);
-    // Both in the time of the requests under way, also if the database or a receiver does not respond.
-    undo.push(() =>
-      Promise.all([
-        app.close(),
-        Promise.race([delivery.stop(), delay(shutdown.deadlineMs, undefined, { ref: false })]),
-      ]),
-    );
+    // All in the time of the requests under way, also if the database or a receiver does not respond.
+    undo.add(() => Promise.all([app.close(), within(deadlineMs, Promise.all([delivery.stop(), endBacklog()]))]));
     const makeKey = () =>
       bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);
     // A given key works before the first request. A generated one is shown only once, so it is created last: after a
@@ -164,14 +153,14 @@ export async function startApi(
         { api_key_id: given.unusable },
         'BOOTSTRAP_API_KEY is not a working admin key: it has expired, or its owner is inactive or no admin',
       );
-    await listen(app, { host, port }, 'PORT');
-    if (metrics) await listen(metrics.app, { host, port: metrics.port }, 'METRICS_PORT');
+    const listening = await listen(app, { host, port, names: { host: 'HOST', port: 'PORT' } });
+    const names = { host: 'HOST', port: 'METRICS_PORT' };
+    const metricsAt = metrics && (await listen(metrics.app, { host, port: metrics.port, names }));
     const { generated: bootstrapKey } = given ?? (await makeKey());
-    const listening = addressOf(app.server.address());
     return {
       url: config.baseUrl ?? listening,
       listening,
-      metricsUrl: metrics && `${addressOf(metrics.app.server.address())}/metrics`,
+      metricsUrl: metricsAt && `${metricsAt}/metrics`,
       databaseUrl,
       dataDir: embedded?.dataDir,
       bootstrapKey,
@@ -196,45 +185,11 @@ async function startEmbedded(dataDir: string, logger: FastifyBaseLogger | undefi
   }
 }
 
-async function openMigrated(url: string, config: ApiConfig, logger: FastifyBaseLogger | undefined): Promise<Database> {
-  try {
-    const applied = await migrate(url, undefined, () =>
-      logger?.warn('migrating: waiting for a lock that another database session holds; see pg_blocking_pids'),
-    );
-    if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
-  } catch (error) {
-    throw cannotUseDatabase(error, url);
-  }
-  const latest = config.latestDatabaseUrl;
-  return openDatabase({
-    url,
-    poolSize: config.poolSize,
-    statementTimeoutMs: config.statementTimeoutMs,
-    connectTimeoutMs: config.connectTimeoutMs,
-    onError: (error) => logger?.warn({ err: error }, 'lost an idle connection to the database'),
-    observer: databaseObserver,
-    latestUrl:
-      latest &&
-      urlOfSameDatabase(
-        url,
-        () => latest() ?? url,
-        () => logger?.warn('DATABASE_URL_FILE names another database now; restart to use it'),
-      ),
-  });
-}
-
-/** Listens on one address: for the name localhost, Fastify would add servers that our limits do not cover. */
-async function listen(
-  app: FastifyInstance,
-  { host, port }: { host: string; port: number },
-  portSetting: 'PORT' | 'METRICS_PORT',
-): Promise<void> {
-  try {
-    const { address } = await lookup(listenAddress(host));
-    await app.listen({ host: address, port });
-  } catch (error) {
-    throw cannotListen(error, { host, port, names: { host: 'HOST', port: portSetting } });
-  }
+async function bringUpToDate(url: string, logger: FastifyBaseLogger | undefined): Promise<void> {
+  const applied = await migrate(url, undefined, () =>
+    logger?.warn('migrating: waiting for a lock that another database session holds; see pg_blocking_pids'),
+  );
+  if (applied.length > 0) logger?.info({ applied }, 'migrated the database');
 }
 
 /** The configured key, or for the embedded database the key that is kept beside its data. */
@@ -242,12 +197,4 @@ async function keysFor({ encryptionKey }: ApiConfig, embedded: EmbeddedPostgres 
   if (encryptionKey !== undefined || !embedded) return { keys: encryptionKey, source: 'ENCRYPTION_KEY' };
   const file = `${embedded.dataDir}.encryption-key`;
   return { keys: await keyFromFile(file), source: file };
-}
-
-function addressOf(address: AddressInfo | string | null): string {
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
-  const { family, port } = address;
-  const wildcard = address.address === '::' || address.address === '0.0.0.0';
-  const host = wildcard ? 'localhost' : family === 'IPv6' ? `[${address.address}]` : address.address;
-  return `http://${host}:${port}`;
 }

@@ -1,4 +1,5 @@
 /** How a stop divides its time. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { BadSettings } from '../settings/settings.ts';
 import { SHUTDOWN, type ShutdownTimes } from './guard/shutdown.ts';
 import type { ApiConfig } from './settings.ts';
@@ -19,4 +20,9 @@ export function stopTimes(config: Pick<ApiConfig, 'shutdownDelayMs' | 'shutdownT
   if (delayMs > 0 && delayMs + spareMs > shutdownTimeoutMs)
     throw new BadSettings(`SHUTDOWN_DELAY must be shorter than SHUTDOWN_TIMEOUT, by ${spareMs / 1000}s`);
   return { delayMs, deadlineMs: shutdownTimeoutMs - keptMs, closingMs: keptMs / 2 };
+}
+
+/** Waits for the work, but not longer than this. */
+export async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  await Promise.race([work, delay(ms, undefined, { ref: false })]);
 }

@@ -6,7 +6,7 @@ import { botUser } from '../resources/bot-user.ts';
 import { idOf } from '../resources/definition/id.ts';
 import { CLUSTER_ID } from '../resources/definition/manager.ts';
 import { user } from '../resources/user.ts';
-import { EVERYWHERE } from '../settings/listen-address.ts';
+import { healthListener } from '../settings/health-listener.ts';
 import { apiBaseUrl, duration, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { LabelSelector } from './kube/label-selector.ts';
@@ -172,20 +172,7 @@ export const operatorSettings = {
     default: `${hostname()}-${randomBytes(4).toString('hex')}`,
     schema: z.string().min(1),
   },
-  host: {
-    env: 'METRICS_HOST',
-    flag: '--metrics-host <address>',
-    description: 'address for /metrics, /healthz and /readyz; :: for all addresses, IPv4 included',
-    default: EVERYWHERE,
-    schema: z.string().min(1),
-  },
-  port: {
-    env: 'METRICS_PORT',
-    flag: '--metrics-port <port>',
-    description: 'port for /metrics, /healthz and /readyz; 0 picks a free one',
-    default: '8081',
-    schema: wholeNumber(0, 65535),
-  },
+  ...healthListener,
   shutdownMs: {
     env: 'SHUTDOWN_TIMEOUT',
     flag: '--shutdown-timeout <duration>',

@@ -1,0 +1,26 @@
+/** Shows in the metrics what waits to be delivered. */
+import type { FastifyBaseLogger } from 'fastify';
+import { backlogOf } from './events/queue/backlog.ts';
+import type { Database } from './store/database.ts';
+import { showBacklog } from './telemetry/event-metrics.ts';
+
+/** About as often as metrics are scraped. */
+const EVERY_MS = 15_000;
+
+/** Returns a function that ends it. */
+export function watchEventBacklog(db: Database, logger: FastifyBaseLogger | undefined): () => Promise<void> {
+  let measured = Promise.resolve();
+  const measure = () => {
+    measured = backlogOf(db).then(showBacklog, (error: unknown) => {
+      showBacklog(undefined);
+      logger?.warn({ err: error }, 'could not count the events that wait');
+    });
+  };
+  measure();
+  const timer = setInterval(measure, EVERY_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    await measured;
+    showBacklog(undefined);
+  };
+}

@@ -1,7 +1,7 @@
 /** Sends the events of this installation to their destinations. */
 import { hostname } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
-import { type Pump, startPump } from './events/delivery/pump.ts';
+import { DRAIN_MS, type Pump, startPump } from './events/delivery/pump.ts';
 import { type Courier, createCourier } from './events/wire/courier.ts';
 import { eventDestinations, openDestination } from './families/event-destination.ts';
 import { pauseFailing } from './families/event-pausing.ts';
@@ -19,8 +19,14 @@ export async function eventCourier(db: Database, { eventAllowNetworks, eventHttp
   });
 }
 
-/** Starts the delivery. Processes on the same database share the work. */
-export function startEventDelivery(api: Api & { courier: Courier }, logger: FastifyBaseLogger | undefined): Pump {
+/**
+ * Starts the delivery. Processes on the same database share the work.
+ * @param deadlineMs within which a stop must have released the leases, even if a receiver hangs
+ */
+export function startEventDelivery(
+  api: Api & { courier: Courier },
+  { logger, deadlineMs }: { logger: FastifyBaseLogger | undefined; deadlineMs: number },
+): Pump {
   const { db, secrets, courier } = api;
   return startPump({
     db,
@@ -30,6 +36,8 @@ export function startEventDelivery(api: Api & { courier: Courier }, logger: Fast
     holder: `${hostname()} ${process.pid}`,
     onError: (error, what) => logger?.warn({ err: error }, `could not ${what}`),
     observe: countDeliveries,
+    // The rest is for the statements that record results and release leases.
+    drainMs: Math.min(DRAIN_MS, deadlineMs / 2),
   });
 }
 

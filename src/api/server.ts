@@ -140,7 +140,7 @@ export async function startApi(
     undo.add(async () => metrics?.app.close());
     const endBacklog = watchEventBacklog(db, logger);
     const { deadlineMs } = shutdown;
-    const delivery = startEventDelivery({ db, secrets, platform, eventBase, courier }, logger);
+    const delivery = startEventDelivery({ db, secrets, platform, eventBase, courier }, { logger, deadlineMs });
     // All in the time of the requests under way, also if the database or a receiver does not respond.
     undo.add(() => Promise.all([app.close(), within(deadlineMs, Promise.all([delivery.stop(), endBacklog()]))]));
     const makeKey = () =>

@@ -31,6 +31,8 @@ export interface PumpOptions {
   places?: number;
   /** How long it works for one while others wait for a place. */
   turnMs?: number;
+  /** How long a stop lets deliveries under way finish, before others take over. */
+  drainMs?: number;
 }
 
 /** Also the time after which another process takes over from one that was killed. */
@@ -44,12 +46,12 @@ const GUARANTEED = 2;
 const PLACES = 100;
 const TURN_MS = 30_000;
 /** Of a stop: for deliveries under way. */
-const DRAIN_MS = 5_000;
+export const DRAIN_MS = 5_000;
 
 export interface Pump {
   /** Looks for events now: a change has been committed. */
   wake(): void;
-  /** Lets deliveries under way finish, for at most five seconds; then others can take over at once. */
+  /** Lets deliveries under way finish for some seconds, then releases all leases: others take over at once. */
   stop(): Promise<void>;
 }
 
@@ -66,6 +68,7 @@ export function startPump({
   inFlight = IN_FLIGHT,
   places = PLACES,
   turnMs = TURN_MS,
+  drainMs = DRAIN_MS,
 }: PumpOptions): Pump {
   const leases = createLeaseHolder(db, { holder, ms: leaseMs, onError: (error) => onError(error, 'renew leases') });
   const stopping = new AbortController();
@@ -132,7 +135,7 @@ export function startPump({
     async stop() {
       stopping.abort();
       await running;
-      await Promise.race([Promise.all(serving.values()), delay(DRAIN_MS, undefined, { ref: false })]);
+      await Promise.race([Promise.all(serving.values()), delay(drainMs, undefined, { ref: false })]);
       await leases.stop();
       await Promise.all(serving.values());
     },

@@ -46,6 +46,7 @@ function pump(it: Courier, { pause = async () => {}, ...options }: Partial<PumpO
     onError: (error) => expect.unreachable(String(error)),
     pollMs: 20,
     leaseMs: 600,
+    drainMs: 20,
     ...options,
   });
   pumps.push(started);
@@ -147,6 +148,26 @@ test('nothing is sent while another process holds the lease of a destination, un
   const late = { resourceId: String(delivery?.resource_id), id: String(delivery?.id), state: 'failed' as const };
   const nothing = { retryMs: null, attempted: false, statusCode: null, answer: null, error: null };
   expect(await settle(db, dead, [{ ...late, ...nothing }])).toBe(false);
+});
+
+test('a stop gives up deliveries to a receiver that hangs, and another process makes them at once', async () => {
+  const to = await destination();
+  await subscribe(['ip_policy_created.v0'], [to]);
+  const hanging: Courier = {
+    deliver: (_, __, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    close: async () => {},
+  };
+  // An hour: what is not released is not delivered in this test.
+  const stopped = pump(hanging, { leaseMs: 3_600_000 });
+  await newPolicy();
+  const held = () => api.rows('select 1 from leases where until > clock_timestamp()');
+  await expect.poll(async () => (await held()).length).toBe(1);
+  await stopped.stop();
+  expect(await held()).toEqual([]);
+  const { it, sent } = courier();
+  pump(it);
+  await expect.poll(() => sent.length).toBe(1);
 });
 
 test('the backlog counts what waits, and for how long, except for a paused destination', async () => {

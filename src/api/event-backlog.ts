@@ -1,4 +1,4 @@
-/** Shows in the metrics what waits to be delivered. */
+/** Shows what waits to be delivered in the metrics, also of processes that deliver nothing: if none does, an alert fires. */
 import type { FastifyBaseLogger } from 'fastify';
 import { backlogOf } from './events/queue/backlog.ts';
 import type { Database } from './store/database.ts';

@@ -111,7 +111,7 @@ export async function startApi(
       secrets,
       platform,
       courier,
-      onChange: () => delivery.wake(),
+      onChange: () => delivery?.wake(),
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
@@ -140,9 +140,12 @@ export async function startApi(
     undo.add(async () => metrics?.app.close());
     const endBacklog = watchEventBacklog(db, logger);
     const { deadlineMs } = shutdown;
-    const delivery = startEventDelivery({ db, secrets, platform, eventBase, courier }, { logger, deadlineMs });
+    const delivery = config.eventDelivery
+      ? startEventDelivery({ db, secrets, platform, eventBase, courier }, { logger, deadlineMs })
+      : undefined;
+    if (!delivery) logger?.info('EVENT_DELIVERY is false: events wait for another process');
     // All in the time of the requests under way, also if the database or a receiver does not respond.
-    undo.add(() => Promise.all([app.close(), within(deadlineMs, Promise.all([delivery.stop(), endBacklog()]))]));
+    undo.add(() => Promise.all([app.close(), within(deadlineMs, Promise.all([delivery?.stop(), endBacklog()]))]));
     const makeKey = () =>
       bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);
     // A given key works before the first request. A generated one is shown only once, so it is created last: after a

@@ -1,7 +1,7 @@
 /** Settings of the API: one table, for both the help of the command line and the validation. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { apiBaseUrl, duration, wholeNumber } from '../settings/schemas.ts';
+import { apiBaseUrl, duration, onOff, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { BYTES_IN_FLIGHT } from './guard/bytes-in-flight.ts';
 import { CONNECTION_LIMITS } from './guard/connections.ts';
@@ -207,6 +207,13 @@ export const apiSettings = {
     description: 'how long deliveries of events can be seen and sent again after their last attempt',
     default: '720h',
     schema: duration('1h', '87600h'),
+  },
+  eventDelivery: {
+    env: 'EVENT_DELIVERY',
+    flag: '--event-delivery <true|false>',
+    description: 'deliver events in this process; false if other processes deliver them',
+    default: 'true',
+    schema: onOff,
   },
   eventAllowNetworks: {
     env: 'EVENT_ALLOW_NETWORKS',

@@ -232,6 +232,10 @@ const PROOFS: { readonly [Name in keyof ApiConfig]: Proof<ApiConfig[Name]> } = {
         return found.length === 0;
       }),
   },
+  eventDelivery: {
+    value: false,
+    shows: async ({ logs }) => expect(logs.join()).toContain('EVENT_DELIVERY is false'),
+  },
   eventAllowNetworks: {
     value: ['10.0.0.0/8'],
     beside: { ...(await databaseForKeys()), encryptionKey: SOME_KEYS },

@@ -32,6 +32,7 @@ describe('the settings of the API', () => {
       rateLimitUnauthenticated: 100,
       eventRetentionMs: 30 * 24 * 3_600_000,
       eventDeliveryRetentionMs: 30 * 24 * 3_600_000,
+      eventDelivery: true,
       eventAllowNetworks: undefined,
       eventHttpHosts: undefined,
       maxConnections: 10_000,
@@ -51,6 +52,7 @@ describe('the settings of the API', () => {
     ['BASE_URL', 'https://api.example.com/tunnels/', { baseUrl: 'https://api.example.com/tunnels' }],
     ['SERVICE_DOMAINS', 'example.com, Example.ORG', { serviceDomains: ['example.com', 'example.org'] }],
     ['TRUST_PROXY', '10.0.0.0/8, 2001:db8::1', { trustedProxies: ['10.0.0.0/8', '2001:db8::1'] }],
+    ['EVENT_DELIVERY', 'false', { eventDelivery: false }],
     ['EVENT_ALLOW_NETWORKS', '10.96.0.0/12', { eventAllowNetworks: ['10.96.0.0/12'] }],
     ['EVENT_HTTP_HOSTS', 'Broker.internal, [::1]', { eventHttpHosts: ['broker.internal', '[::1]'] }],
     [

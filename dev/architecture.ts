@@ -228,7 +228,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
     'The pump: who works for which destination, attempts, their schedule, and how a destination is doing.',
   'api/families': 'Only what is special about a family, and the list of operations.',
   'api/openapi': 'The OpenAPI document, and the page that shows it.',
-  api: 'Assembles the parts: the app, the server around it, its settings, the first key.',
+  api: 'Assembles the parts: the app, the server around it, the worker, their settings, the first key.',
   'operator/contract': 'Names, annotations and reasons: what users and dashboards see.',
   'operator/kube':
     'A Kubernetes client: calls, credentials, watch cache, Events, leader election. It knows nothing of tunnels.',
@@ -249,7 +249,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'operator/export': 'The command `export`: what an API holds, as manifests.',
   'operator/plan': 'The command `plan`: what applying manifests would change at the API.',
   operator: 'Assembles the parts; the settings.',
-  'programs.ts': 'Runs the API or the operator until a signal ends it.',
+  'programs.ts': 'Runs the API, the worker or the operator until a signal ends it.',
   'command-line.ts': 'The command line. It loads only the program that it runs.',
   'main.ts': 'The entry of every command: handles signals before anything else is loaded.',
 };

@@ -12,6 +12,7 @@ import { allMetrics, metricsTable } from '../dev/metrics-page.ts';
 import { kindPage, kindPageFile, screensOf } from '../dev/screens/kind-page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
+import { workerSettings } from '../src/api/worker-settings.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
 import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
@@ -65,6 +66,7 @@ const wanted = new Map<string, string>([
   await page('docs/metrics.md', metricsTables()),
   await page('docs/settings.md', {
     api: settingsTable(apiSettings),
+    worker: settingsTable(workerSettings),
     operator: settingsTable(operatorSettings),
     log: settingsTable(logSettings),
     tracing: settingsTable(tracingSettings),

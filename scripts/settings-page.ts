@@ -1,4 +1,4 @@
-/** The tables of docs/settings.md: every setting of both programs, as `--help` shows it. */
+/** The tables of docs/settings.md: every setting of the programs, as `--help` shows it. */
 import { operatorSettings } from '../src/operator/settings.ts';
 import { fileVariable, type Setting, type Settings } from '../src/settings/settings.ts';
 

@@ -6,7 +6,7 @@ import { BadEncryptionKey, type Keyring, keyring } from './api/secrets/keyring.t
 import { BUILD } from './build.ts';
 import { codeOf } from './errors.ts';
 import { createLogger } from './log.ts';
-import { runApi, runOperator } from './programs.ts';
+import { runApi, runOperator, runWorker } from './programs.ts';
 import { CannotStart } from './settings/cannot-start.ts';
 import { logSettings } from './settings/log.ts';
 import { duration } from './settings/schemas.ts';
@@ -32,6 +32,7 @@ async function runCommand(): Promise<void> {
 
   // Each program is loaded only when it runs: the operator needs no database, the API no cluster.
   const { apiSettings, postgresUrl } = await import('./api/settings.ts');
+  const { workerSettings } = await import('./api/worker-settings.ts');
   const { kubeconfigProblem, namespacesProblem, operatorSettings } = await import('./operator/settings.ts');
 
   const apiTable = { ...apiSettings, ...logSettings, ...tracingSettings };
@@ -43,6 +44,15 @@ async function runCommand(): Promise<void> {
     const tracing = { ...settings, latestOtlpHeaders };
     const started = await startTracing(tracing, { service: 'tunnel-operator-api', version, log });
     await runApi({ ...settings, latestDatabaseUrl }, log, started);
+  });
+
+  const workerTable = { ...workerSettings, ...logSettings };
+  const workerCommand = program.command('worker').description('deliver events, without serving the management API');
+  addSettings(workerCommand, workerTable).action(async (flags) => {
+    const settings = readSettings(workerTable, flags, process.env);
+    const log = createLogger({ level: settings.logLevel, format: settings.logFormat });
+    const { databaseUrl: latestDatabaseUrl } = followSecrets(workerTable, flags, process.env, log);
+    await runWorker({ ...settings, latestDatabaseUrl }, log);
   });
 
   const operatorTable = { ...operatorSettings, ...logSettings, ...tracingSettings };

@@ -1,5 +1,6 @@
 /** The programs that run until they are told to stop. Each is loaded only when it runs. */
 import type { ApiConfig } from './api/settings.ts';
+import type { WorkerConfig } from './api/worker-settings.ts';
 import { createLogger } from './log.ts';
 import type { OperatorConfig, operatorSettings } from './operator/settings.ts';
 import type { LogConfig } from './settings/log.ts';
@@ -18,6 +19,15 @@ export async function runApi(settings: ApiConfig, log: Log, tracing: Tracing | u
     const api = await startApi(settings, log, (key) => announceKey(key, log), tracing);
     log.info({ url: api.url }, 'the management API is ready');
     return api;
+  });
+}
+
+export async function runWorker(settings: WorkerConfig, log: Log): Promise<void> {
+  const { startWorker } = await import('./api/worker.ts');
+  await runUntilSignalled(settings, log, async () => {
+    const worker = await startWorker(settings, log);
+    log.info({ url: worker.url }, 'the worker delivers events');
+    return worker;
   });
 }
 

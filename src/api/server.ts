@@ -143,7 +143,7 @@ export async function startApi(
     const delivery = config.eventDelivery
       ? startEventDelivery({ db, secrets, platform, eventBase, courier }, { logger, deadlineMs })
       : undefined;
-    if (!delivery) logger?.info('EVENT_DELIVERY is false: events wait for another process');
+    if (!delivery) logger?.info('EVENT_DELIVERY is false: events wait for a process of "tunnel-operator worker"');
     // All in the time of the requests under way, also if the database or a receiver does not respond.
     undo.add(() => Promise.all([app.close(), within(deadlineMs, Promise.all([delivery?.stop(), endBacklog()]))]));
     const makeKey = () =>

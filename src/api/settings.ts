@@ -211,7 +211,7 @@ export const apiSettings = {
   eventDelivery: {
     env: 'EVENT_DELIVERY',
     flag: '--event-delivery <true|false>',
-    description: 'deliver events in this process; false if other processes deliver them',
+    description: 'deliver events in this process; false if `tunnel-operator worker` delivers them',
     default: 'true',
     schema: onOff,
   },

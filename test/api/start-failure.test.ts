@@ -149,6 +149,11 @@ test.each<[string, Record<string, string>, RegExp]>([
   ['api', { DATABASE_URL: databaseUrl, PORT: String(taken) }, /^PORT: port \d+ of 127\.0\.0\.1 is in use/],
   ['migrate', { DATABASE_URL: at({ pathname: '/nothing_here' }) }, /^DATABASE_URL: .*does not exist/],
   [
+    'worker',
+    { DATABASE_URL: await createTestDatabase(), ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') },
+    /^DATABASE_URL: .*it lacks migrations of this release \(\d+\): run "tunnel-operator migrate"/,
+  ],
+  [
     'rotate-encryption',
     { DATABASE_URL: at({ port: '1' }), ENCRYPTION_KEY: Buffer.alloc(32).toString('base64') },
     /^DATABASE_URL: .*ECONNREFUSED/,

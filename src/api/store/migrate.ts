@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { z } from 'zod';
 import { backoff } from '../../retry/backoff.ts';
+import type { Executor } from './database.ts';
 import { transientCondition } from './database-errors.ts';
 import { LOCKS } from './locks.ts';
 
@@ -84,6 +85,26 @@ export async function migrate(
     // Ends the session, and the lock with it.
     await client.end();
   }
+}
+
+/**
+ * For programs that do not migrate. A newer schema will do, as it does during an upgrade.
+ * @throws UnsuitableDatabase if the database lacks migrations of this release
+ */
+export async function requireMigrated(db: Executor): Promise<void> {
+  const [{ exists } = {}] = await db.query({
+    text: "select to_regclass('schema_migrations') is not null as exists",
+    values: [],
+  });
+  const done = exists
+    ? await db.query({ text: 'select version, name, checksum from schema_migrations', values: [] })
+    : [];
+  const pending = pendingMigrations(await migrations(), applied.parse(done));
+  if (pending.length === 0) return;
+  const names = pending.length > 3 ? `${pending.length}` : pending.map(({ name }) => name).join(', ');
+  throw new UnsuitableDatabase(
+    `it lacks migrations of this release (${names}): run "tunnel-operator migrate", or start the API of this release`,
+  );
 }
 
 /** In any other encoding, a request with a character that the encoding lacks would fail with a server error. */

@@ -2,12 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import { overloaded, unavailable } from '../errors/errors.ts';
 import type { Shutdown } from '../guard/shutdown.ts';
-import type { Database } from '../store/database.ts';
+import type { Executor } from '../store/database.ts';
 import { type Migration, migrations } from '../store/migrate.ts';
 
 const APPLIED = { name: 'ready', text: 'select version from schema_migrations', values: [] };
 
-export function addHealth(app: FastifyInstance, db: Database, shutdown: Shutdown): void {
+export function addHealth(app: FastifyInstance, db: Executor, shutdown: Shutdown): void {
   let wanted: Migration[] | undefined;
   let asking: Promise<Set<number>> | undefined;
 

@@ -39,7 +39,9 @@ export function buildMetricsServer(
   app.decorate('logRefusal', refusalLogs(log));
   app.setErrorHandler((error, request, reply) => {
     const answer = toApiError(error);
-    if (answer.status >= 500) log.error({ err: error, request_id: request.id }, answer.message);
+    // A probe that fails is asked again every few seconds.
+    if (answer.code === 'UNAVAILABLE') app.logRefusal(answer.message);
+    else if (answer.status >= 500) log.error({ err: error, request_id: request.id }, answer.message);
     sendError(answer, request, reply);
   });
   app.setNotFoundHandler(answerUnknown(collectMethods(app)));

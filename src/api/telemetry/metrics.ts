@@ -53,16 +53,7 @@ export interface Sources {
   connections: Pick<Connections, 'open' | 'refused'>;
 }
 
-/** All metrics of the API, including those of the process. */
-export function createMetrics({ db, bytes, connections }: Sources) {
-  const register = new Registry();
-  const duration = new Histogram({
-    name: 'tunnel_api_http_request_duration_seconds',
-    help: 'Duration of HTTP requests, by documented path.',
-    labelNames: ['method', 'route', 'status_code'] as const,
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [register],
-  });
+function showPool(register: Registry, db: Pick<Database, 'usage'>): void {
   new Gauge({
     name: 'tunnel_api_db_pool_connections',
     help: 'Connections to the database, by state; "waiting" counts requests for one.',
@@ -75,6 +66,19 @@ export function createMetrics({ db, bytes, connections }: Sources) {
       this.set({ state: 'waiting' }, waiting);
     },
   });
+}
+
+/** All metrics of the API, including those of the process. */
+export function createMetrics({ db, bytes, connections }: Sources) {
+  const register = new Registry();
+  const duration = new Histogram({
+    name: 'tunnel_api_http_request_duration_seconds',
+    help: 'Duration of HTTP requests, by documented path.',
+    labelNames: ['method', 'route', 'status_code'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [register],
+  });
+  showPool(register, db);
   new Gauge({
     name: 'tunnel_api_http_in_flight_bytes',
     help: 'Bytes of request bodies being received or handled and of responses not yet sent.',
@@ -126,9 +130,23 @@ export function collectMetrics(app: FastifyInstance, sources: Sources, maxAgeMs:
     aborted: ({ method, documentedPath: route }) => aborted.inc({ method, route }),
     refused: () => refused.inc(),
     contentType: registry.contentType,
-    bytes: shared(async () => Buffer.from(await registry.metrics()), maxAgeMs),
+    bytes: textOf(registry, maxAgeMs),
   };
 }
+
+/** The metrics of a process that serves no requests, under the same names as in the API. */
+export function collectWorkerMetrics(
+  db: Pick<Database, 'usage'>,
+  maxAgeMs = METRICS_AGE_MS,
+): Pick<Metrics, 'contentType' | 'bytes'> {
+  const register = new Registry();
+  showPool(register, db);
+  const registry = Registry.merge([processMetrics(), register]);
+  return { contentType: registry.contentType, bytes: textOf(registry, maxAgeMs) };
+}
+
+const textOf = (registry: Registry, maxAgeMs: number) =>
+  shared(async () => Buffer.from(await registry.metrics()), maxAgeMs);
 
 /** Makes one result for all requests within `maxAgeMs`. */
 function shared<T>(make: () => Promise<T>, maxAgeMs: number): () => Promise<T> {

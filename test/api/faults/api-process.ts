@@ -8,7 +8,7 @@ import { freePort } from '../../../src/postgres/ports.ts';
 /** The start of every `uri` member, whichever process responds. */
 export const BASE_URL = 'https://tunnels.test';
 
-interface ProcessSettings {
+export interface ProcessSettings {
   /** Where its log is. */
   readonly folder: string;
   /** Unique in the folder. */
@@ -68,9 +68,13 @@ export class ApiProcess {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  get pid(): number {
+  get child(): Child {
     if (!this.#child) throw new Error('it has not been started');
-    return this.#child.pid;
+    return this.#child;
+  }
+
+  get pid(): number {
+    return this.child.pid;
   }
 
   /** True from when it is ready until it is killed. */

@@ -128,6 +128,7 @@ export const MATRIX: Record<string, object> = {
       apiFrom: [{ namespaceSelector: {} }],
       metricsFrom: [{ namespaceSelector: {} }],
       databaseTo: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
+      eventTo: [{ ipBlock: { cidr: '203.0.113.0/24' } }],
       tracingTo: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
     },
     tracing: { endpoint: 'http://collector.monitoring:4318', headers: { existingSecret: 'h' }, samplingRatio: 0.1 },

@@ -86,7 +86,20 @@ test.each([
   expect(database?.ports.map(({ port }) => port)).toEqual(expected);
 });
 
-test.each(['databasePorts', 'operatorPorts', 'tracingPorts', 'dnsPorts'])(
+test('the API reaches the receivers of events, by https unless other ports are named', async () => {
+  const receivers = async (networkPolicy: object) => {
+    const objects = await render({ ...DATABASE, networkPolicy: { enabled: true, ...networkPolicy } }, { only });
+    return policyOf(objects, 'api').egress?.at(-1);
+  };
+  expect(await receivers({})).toEqual({ ports: [{ port: 443 }] });
+  const eventTo = [{ podSelector: { matchLabels: { app: 'broker' } } }];
+  expect(await receivers({ eventTo, eventPorts: [443, 8080] })).toMatchObject({
+    ports: [{ port: 443 }, { port: 8080 }],
+    to: eventTo,
+  });
+});
+
+test.each(['databasePorts', 'eventPorts', 'operatorPorts', 'tracingPorts', 'dnsPorts'])(
   'networkPolicy.%s cannot be empty: a rule without ports would open all of them',
   async (ports) => {
     const tracing = { endpoint: 'http://collector:4318' };

@@ -71,7 +71,7 @@ export const MATRIX: Record<string, object> = {
   'CRDs that are deleted with the release': { ...DATABASE, crds: { keep: false } },
   'no CRDs': { ...DATABASE, crds: { enabled: false } },
   'health checks for Argo CD': { ...DATABASE, argoCD: { healthChecks: true } },
-  PodMonitors: { ...DATABASE, podMonitor: { ...monitor, enabled: true } },
+  'PodMonitors and a worker': { ...DATABASE, worker: { enabled: true }, podMonitor: { ...monitor, enabled: true } },
   'objects of the user': {
     ...DATABASE,
     extraObjects: [
@@ -113,6 +113,12 @@ export const MATRIX: Record<string, object> = {
       },
       httpRoute: { enabled: true, parentRefs: [{ name: 'gateway' }], hostnames: ['tunnels.example.com'] },
       serviceAccount: { annotations: { a: 'b' }, labels: { of: 'account' } },
+    },
+    worker: {
+      ...pod,
+      enabled: true,
+      extraContainers: [sidecar('more')],
+      extraInitContainers: [sidecar('first')],
     },
     operator: {
       ...pod,

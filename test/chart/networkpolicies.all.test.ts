@@ -99,6 +99,26 @@ test('the API reaches the receivers of events, by https unless other ports are n
   });
 });
 
+test('a worker reaches its database and receivers, and is reached only for metrics; the API may still send tests', async () => {
+  const values = {
+    worker: { enabled: true },
+    database: { bundled: { enabled: true } },
+    networkPolicy: { enabled: true },
+  };
+  const objects = await render(values);
+  const ports = (component: string) =>
+    policyOf(objects, component).egress?.map((way) => way.ports.map(({ port }) => port));
+  expect(ports('worker')).toEqual([[53, 53], [5432], [443]]);
+  expect(ports('api')).toEqual(ports('worker'));
+  expect(policyOf(objects, 'worker').ingress).toEqual([{ ports: [{ port: 'metrics' }] }]);
+  const [toDatabase] = policyOf(objects, 'database').ingress;
+  const podsOf = (component: string) =>
+    deployment.parse(named(objects, 'Deployment').find(({ metadata }) => metadata.name.endsWith(`-${component}`))).spec
+      .template.metadata.labels;
+  const admitted = (component: string) => toDatabase?.from?.some((one) => selects(one, podsOf(component)));
+  expect(['api', 'worker', 'operator'].map(admitted)).toEqual([true, true, false]);
+});
+
 test.each(['databasePorts', 'eventPorts', 'operatorPorts', 'tracingPorts', 'dnsPorts'])(
   'networkPolicy.%s cannot be empty: a rule without ports would open all of them',
   async (ports) => {

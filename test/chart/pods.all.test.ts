@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { apiSettings } from '../../src/api/settings.ts';
+import { workerSettings } from '../../src/api/worker-settings.ts';
 import { operatorSettings } from '../../src/operator/settings.ts';
 import { tracingSettings } from '../../src/tracing/settings.ts';
 import { CHART, DATABASE, named, type Rendered, render } from './helm.ts';
@@ -18,12 +19,11 @@ const podSpec = z.object({ initContainers: z.array(container).optional(), contai
 const template = z.object({ template: z.object({ metadata: z.unknown(), spec: z.unknown() }) });
 const deployment = z.object({ spec: z.object({ template: z.object({ spec: podSpec }) }) });
 
-/** The environment variables of each container in both Deployments, by container name. */
+/** The environment variables of each container in all Deployments, by container name. */
 async function environments(values: object): Promise<Record<string, Record<string, string | undefined>>> {
-  const objects = await render(values, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] });
   const containers = deployment
     .array()
-    .parse(objects)
+    .parse(named(await render(values), 'Deployment'))
     .flatMap(({ spec: { template } }) => [...(template.spec.initContainers ?? []), ...template.spec.containers]);
   return Object.fromEntries(
     containers.map(({ name, env }) => {
@@ -35,13 +35,28 @@ async function environments(values: object): Promise<Record<string, Record<strin
 
 test('extraEnv replaces the variables that the chart sets', async () => {
   const all = await environments(MATRIX.everything ?? {});
-  expect(all).toMatchObject({ migrate: EXTRA, api: EXTRA, operator: EXTRA });
+  expect(all).toMatchObject({ migrate: EXTRA, api: EXTRA, worker: EXTRA, operator: EXTRA });
+});
+
+test('a worker delivers events instead of the API, with the settings of the API', async () => {
+  const events = { EVENT_ALLOW_NETWORKS: '10.96.0.0/12', EVENT_HTTP_HOSTS: 'broker.internal' };
+  const extraEnv = Object.entries({ ...events, RATE_LIMIT: '10' }).map(([name, value]) => ({ name, value }));
+  const api = { baseUrl: 'https://tunnels.example.com', extraEnv };
+  const given = await environments({ ...DATABASE, api, worker: { enabled: true } });
+  expect(given.api).toMatchObject({ EVENT_DELIVERY: 'false' });
+  const same = { BASE_URL: api.baseUrl, ...events };
+  expect(given.worker).toMatchObject(same);
+  const variables = Object.values(workerSettings).map(({ env }) => env);
+  expect([...variables, 'LOG_LEVEL']).toEqual(expect.arrayContaining(Object.keys(given.worker ?? {})));
+  expect((await environments({ ...DATABASE, api })).api).not.toHaveProperty('EVENT_DELIVERY');
 });
 
 test.each([
   ['api', 'HOST'],
   ['api', 'PORT'],
   ['api', 'METRICS_PORT'],
+  ['worker', 'METRICS_HOST'],
+  ['worker', 'METRICS_PORT'],
   ['operator', 'METRICS_HOST'],
   ['operator', 'METRICS_PORT'],
 ] as const)('users cannot set where the %s listens, because probes depend on it: %s', async (component, name) => {
@@ -80,16 +95,20 @@ test.each([0, 0.00001])('both programs accept the sampling ratio %d', async (sam
 
 test.each([
   ['api', 602, apiSettings.shutdownTimeoutMs.schema],
+  ['worker', 602, workerSettings.shutdownTimeoutMs.schema],
   ['operator', 3602, operatorSettings.shutdownMs.schema],
 ] as const)('the %s accepts the longest grace period that the chart accepts', async (name, most, schema) => {
-  const values = (seconds: number) => ({ ...DATABASE, [name]: { terminationGracePeriodSeconds: seconds } });
+  const values = (seconds: number) => ({
+    ...DATABASE,
+    [name]: { enabled: true, terminationGracePeriodSeconds: seconds },
+  });
   const all = await environments(values(most));
   expect(schema.parse(all[name]?.SHUTDOWN_TIMEOUT)).toBe((most - 2) * 1000);
   await expect(environments(values(most + 1))).rejects.toThrow('maximum');
 });
 
 test('startup and liveness probes depend on neither the database nor another API', async () => {
-  const objects = await render(DATABASE, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] });
+  const objects = named(await render({ ...DATABASE, worker: { enabled: true } }), 'Deployment');
   const asking = (path: string) => ({ httpGet: { path } });
   const probes = {
     startupProbe: asking('/healthz'),
@@ -97,7 +116,7 @@ test('startup and liveness probes depend on neither the database nor another API
     readinessProbe: asking('/readyz'),
   };
   const deployed = { spec: { template: { spec: { containers: [probes] } } } };
-  expect(objects).toMatchObject([deployed, deployed]);
+  expect(objects).toMatchObject([deployed, deployed, deployed]);
 });
 
 /** Every Pod that the objects create, by the name of the object. */
@@ -126,6 +145,7 @@ test('every Pod has its placement, the common labels, and no variables of foreig
     crds: { keep: false },
     database: { bundled: { enabled: true, ...placement } },
     api: placement,
+    worker: { ...placement, enabled: true },
     operator,
     hooks: { podAnnotations: { mesh: 'off' }, podLabels: { of: 'hook' }, resources },
   });
@@ -139,18 +159,19 @@ test('every Pod has its placement, the common labels, and no variables of foreig
   };
   expect(pods).toMatchObject({
     'it-tunnel-operator-api': pod(placement),
+    'it-tunnel-operator-worker': pod(placement),
     'it-tunnel-operator-operator': pod(operator),
     'it-tunnel-operator-database': pod(placement),
     'it-tunnel-operator-test': hook,
     'it-tunnel-operator-uninstall': hook,
   });
-  expect(Object.keys(pods)).toHaveLength(5);
+  expect(Object.keys(pods)).toHaveLength(6);
   expect(JSON.stringify([pods['it-tunnel-operator-test'], pods['it-tunnel-operator-uninstall']])).not.toContain(
     'podAntiAffinity',
   );
 });
 
-test.each(['api', 'operator'] as const)('what users set for the Pods of the %s is in its Deployment', async (name) => {
+test.each(['api', 'worker', 'operator'])('what users set for the Pods of the %s is in its Deployment', async (name) => {
   const other = name === 'api' ? 'operator' : 'api';
   const [deployed, untouched] = [name, other].map((each) => `it-other-${each}`);
   const own = z.object({ [name]: z.looseObject({}) }).parse(MATRIX.everything);
@@ -161,7 +182,7 @@ test.each(['api', 'operator'] as const)('what users set for the Pods of the %s i
   );
   const probed = { startupProbe: { exec: { command: ['/started'] } }, readinessProbe: { timeoutSeconds: 10 } };
   const envFrom = [{ configMapRef: { name: 'settings' } }];
-  const migrate = name === 'api' ? [{ name: 'migrate', envFrom }] : [];
+  const migrate = name === 'operator' ? [] : [{ name: 'migrate', envFrom }];
   expect(changed?.spec).toMatchObject({
     strategy: { type: 'Recreate', rollingUpdate: null },
     revisionHistoryLimit: 0,
@@ -221,8 +242,9 @@ test('new Pods are spread apart from each other, not from those that an upgrade 
     matchLabelKeys: ['pod-template-hash'],
   }));
   const pod = { spec: { topologySpreadConstraints } };
-  expect(podsOf(await render(DATABASE, { only: ['api/deployment.yaml', 'operator/deployment.yaml'] }))).toMatchObject({
+  expect(podsOf(await render({ ...DATABASE, worker: { enabled: true } }))).toMatchObject({
     'it-tunnel-operator-api': pod,
+    'it-tunnel-operator-worker': pod,
     'it-tunnel-operator-operator': pod,
   });
 });
@@ -254,7 +276,7 @@ test('helm test reaches the API as the operator does', async () => {
   expect(new Set(env.map(({ name }) => name)).size).toBe(env.length);
 });
 
-test('both programs send traces, with headers from a Secret, only if an endpoint is set', async () => {
+test('API and operator send traces, with headers from a Secret, only if an endpoint is set', async () => {
   const only = ['api/deployment.yaml', 'operator/deployment.yaml', 'networkpolicies.yaml'];
   const objects = await render(MATRIX.everything ?? {}, { only });
   for (const { spec } of named(objects, 'Deployment')) {
@@ -268,7 +290,7 @@ test('both programs send traces, with headers from a Secret, only if an endpoint
   }
   const to = [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }];
   const egress = expect.arrayContaining([{ ports: [{ port: 4318 }], to }]);
-  const ofPrograms = named(objects, 'NetworkPolicy').filter(({ metadata }) => !metadata.name.endsWith('-hooks'));
+  const ofPrograms = named(objects, 'NetworkPolicy').filter(({ metadata }) => /-(api|operator)$/.test(metadata.name));
   expect(ofPrograms).toMatchObject([{ spec: { egress } }, { spec: { egress } }]);
   const without = await render({ ...DATABASE, networkPolicy: { enabled: true } }, { only });
   expect(JSON.stringify(without)).not.toMatch(/OTEL_|4318/);

@@ -64,7 +64,7 @@ test('objects of other projects are rendered if they are enabled', async () => {
   expect(named(objects, 'HTTPRoute')).toMatchObject([
     { spec: { parentRefs: [{ name: 'gateway' }], rules: [{ backendRefs: [{ name: 'it-other-api', port: 8080 }] }] } },
   ]);
-  expect(named(objects, 'ServiceMonitor')).toHaveLength(2);
+  expect(named(objects, 'ServiceMonitor')).toHaveLength(3);
   const [rule] = named(objects, 'PrometheusRule');
   const runbooks = [...JSON.stringify(rule).matchAll(/"runbook_url":"[^"]*#(\w+)"/g)].map(([, name]) => name);
   const page = await readFile(join(CHART, '../../docs/runbooks.md'), 'utf8');
@@ -76,6 +76,15 @@ describe('the chart refuses, with a reason:', () => {
   test.each<[string, object, RegExp]>([
     ['no database', {}, /The API needs a database: set exactly one of/],
     ['two databases', { database: { ...DATABASE.database, bundled: { enabled: true } } }, /exactly one of/],
+    [
+      'a worker without the API',
+      {
+        api: { enabled: false },
+        worker: { enabled: true },
+        operator: { apiUrl: 'https://api.example.com', apiKey: { existingSecret: 'key' } },
+      },
+      /worker\.enabled needs api\.enabled/,
+    ],
     ['neither an API nor its URL', { api: { enabled: false } }, /the operator needs operator\.apiUrl/],
     [
       'no operator to delete the objects',
@@ -202,21 +211,30 @@ test('a Cluster acknowledges a commit only once a standby has it, unless its spe
     expect(await settings(spec)).not.toHaveProperty('synchronous');
 });
 
-test("the chart's database allows as many connections as all replicas of the API may open", async () => {
+test("the chart's database allows as many connections as all replicas of the API and the worker may open", async () => {
   const autoscaling = { enabled: true };
   const pool = [{ name: 'DATABASE_POOL_SIZE', value: '50' }];
   const parameters = { max_connections: '400' };
-  for (const [api, spec, limit] of [
+  const worker = (replicaCount: number, extraEnv: object[] = []) => ({ enabled: true, replicaCount, extraEnv });
+  for (const [api, spec, limit, more = {}] of [
     [{ replicaCount: 3 }, {}, '100'],
+    [{ replicaCount: 2 }, {}, '200', worker(2)],
+    [{ replicaCount: 2 }, {}, '300', worker(3, pool)],
     [{ replicaCount: 4 }, {}, '200'],
     [{ autoscaling }, { postgresql: null }, '200'],
     [{ autoscaling: { ...autoscaling, maxReplicas: 10 }, extraEnv: pool }, {}, '600'],
     [{ autoscaling }, { postgresql: { parameters } }, '400'],
   ] as const) {
-    const [cluster] = named(await render({ api, database: { cloudNativePG: { enabled: true, spec } } }), 'Cluster');
+    const [cluster] = named(
+      await render({ api, worker: more, database: { cloudNativePG: { enabled: true, spec } } }),
+      'Cluster',
+    );
     expect(cluster?.spec).toMatchObject({ postgresql: { parameters: { max_connections: limit } } });
     if (limit === '400') continue;
-    const [server] = named(await render({ api, database: { bundled: { enabled: true } } }), 'StatefulSet');
+    const [server] = named(
+      await render({ api, worker: more, database: { bundled: { enabled: true } } }),
+      'StatefulSet',
+    );
     const containers = [{ args: ['postgres', '-c', `max_connections=${limit}`] }];
     expect(server?.spec).toMatchObject({ template: { spec: { containers } } });
   }

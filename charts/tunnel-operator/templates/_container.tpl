@@ -1,6 +1,6 @@
 {{/*
-Fields of a container with our program in a Pod of the API or the operator. Called with a list: the root, the component,
-its environment as YAML.
+Fields of a container with our program in a Pod of a component. Called with a list: the root, the component, its environment
+as YAML.
 */}}
 {{- define "tunnel-operator.container" -}}
 {{- $root := index . 0 -}}

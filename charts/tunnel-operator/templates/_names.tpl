@@ -34,12 +34,21 @@ repeats, the chart's own label wins, then the object's, then commonLabels.
 {{- toYaml (merge $labels ($root.Values.commonLabels | default dict)) -}}
 {{- end -}}
 
-{{/* The labels of an API or operator Pod. Called with a list: the root, the component. */}}
+{{/* The labels of a component's Pods. Called with a list: the root, the component. */}}
 {{- define "tunnel-operator.podLabels" -}}
 {{- $root := index . 0 -}}
 {{- $own := include "tunnel-operator.selectorLabels" . | fromYaml -}}
 {{- $given := (index $root.Values (index . 1)).podLabels | default dict -}}
 {{- toYaml (merge $own $given ($root.Values.commonLabels | default dict)) -}}
+{{- end -}}
+
+{{/* The components that are enabled, as JSON. */}}
+{{- define "tunnel-operator.components" -}}
+{{- $enabled := list -}}
+{{- range list "api" "worker" "operator" -}}
+{{- if (index $.Values .).enabled -}}{{- $enabled = append $enabled . -}}{{- end -}}
+{{- end -}}
+{{- toJson $enabled -}}
 {{- end -}}
 
 {{- define "tunnel-operator.selectorLabels" -}}

@@ -34,7 +34,7 @@ leave a hook without a node.
 {{- include "tunnel-operator.scheduling" (list . $operator) -}}
 {{- end -}}
 
-{{/* Fields of the Pods of the API or the operator. Called with a list: the root, the component. */}}
+{{/* Fields of the Pods of a component. Called with a list: the root, the component. */}}
 {{- define "tunnel-operator.podSpec" -}}
 {{- $root := index . 0 -}}
 {{- $values := index $root.Values (index . 1) -}}

@@ -9,6 +9,9 @@
 {{- fail "The API needs a database: set exactly one of database.existingSecret, database.url, database.bundled.enabled (for trying out) and database.cloudNativePG.enabled." -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.worker.enabled (not .Values.api.enabled) -}}
+{{- fail "worker.enabled needs api.enabled: a worker belongs into the release of the API whose events it delivers." -}}
+{{- end -}}
 {{- if not (regexMatch "^[a-z][-a-z0-9]*$" (include "tunnel-operator.fullname" .)) -}}
 {{- fail (printf "%s cannot be the name of a Service, which starts with a letter and has no dot: give the release another name, or set fullnameOverride." (include "tunnel-operator.fullname" .)) -}}
 {{- end -}}
@@ -27,7 +30,7 @@
 {{- if and .Values.operator.enabled .Values.rbac.create (not .Values.operator.serviceAccount.create) (not .Values.operator.serviceAccount.name) -}}
 {{- fail "operator.serviceAccount.create=false needs operator.serviceAccount.name: otherwise every Pod in the namespace that uses the default account would get the operator's rights." -}}
 {{- end -}}
-{{- range $component, $fixed := dict "api" (list "HOST" "PORT" "METRICS_PORT") "operator" (list "METRICS_HOST" "METRICS_PORT") -}}
+{{- range $component, $fixed := dict "api" (list "HOST" "PORT" "METRICS_PORT") "worker" (list "METRICS_HOST" "METRICS_PORT") "operator" (list "METRICS_HOST" "METRICS_PORT") -}}
 {{- range (index $.Values $component).extraEnv -}}
 {{- if has .name $fixed -}}
 {{- fail (printf "%s.extraEnv cannot set %s: probes, Services and NetworkPolicies rely on the chart's addresses and ports." $component .name) -}}

@@ -12,7 +12,7 @@ true
 
 {{/* The job that the dashboard and the alerts select a program by. Called with the component. */}}
 {{- define "tunnel-operator.job" -}}
-{{- eq . "api" | ternary "tunnel-operator-api" "tunnel-operator" -}}
+{{- eq . "operator" | ternary "tunnel-operator" (print "tunnel-operator-" .) -}}
 {{- end -}}
 
 {{/* A Service's name is limited to 63 characters. Called with a list: the root, the component. */}}

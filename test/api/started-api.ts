@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { startApi } from '../../src/api/server.ts';
 import type { ApiConfig } from '../../src/api/settings.ts';
 import type { Tracing } from '../../src/tracing/tracing.ts';
+import { withCheckAtEnd } from './events/overdue.ts';
 
 export type StartedApi = Awaited<ReturnType<typeof startedApi>>;
 
@@ -10,7 +11,7 @@ export type StartedApi = Awaited<ReturnType<typeof startedApi>>;
 export async function startedApi(settings: Partial<ApiConfig>, tracing?: Tracing) {
   const logs: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
-  const api = await startApi({ port: 0, ...settings }, logger, undefined, tracing);
+  const api = withCheckAtEnd(await startApi({ port: 0, ...settings }, logger, undefined, tracing));
   const port = Number(new URL(api.listening).port);
   async function ask(key: string, path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {
     const headers = {

@@ -18,6 +18,7 @@ import { type Client, createClient } from '../../src/client/client.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { KubeApi } from '../../src/operator/kube/kube-api.ts';
 import type { Remote } from '../../src/operator/managed/declaration/external.ts';
+import { withCheckAtEnd } from '../api/events/overdue.ts';
 import { installCrdsIn } from '../crds.ts';
 import { atEnd } from '../end-of-file.ts';
 import { createNamespace, createTestDatabase, installCrds, kubeconfig } from '../harness.ts';
@@ -156,7 +157,8 @@ export class Stage extends UserNamespace {
   /** On the same port as before. */
   async restartApi(): Promise<void> {
     const port = Number(new URL(this.#api.listening).port);
-    this.#api = await startApi({ databaseUrl: this.databaseUrl, port, bootstrapApiKey: API_KEY, ...API_SETTINGS });
+    const settings = { databaseUrl: this.databaseUrl, port, bootstrapApiKey: API_KEY, ...API_SETTINGS };
+    this.#api = withCheckAtEnd(await startApi(settings));
   }
 
   /** Queries the database directly. */
@@ -245,7 +247,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const { cluster, flags = [] } = options;
   await (cluster ? installCrdsIn(cluster) : installCrds());
   const databaseUrl = options.databaseUrl ?? (await createTestDatabase(SCHEMA));
-  const api = await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS });
+  const api = withCheckAtEnd(await startApi({ databaseUrl, port: 0, bootstrapApiKey: API_KEY, ...API_SETTINGS }));
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-crash-'));
   const common = { databaseUrl, api, folder, compileCache: await compileCache(), flags };
   const stage = new Stage({ ...common, ...(await whereOf(cluster)) });

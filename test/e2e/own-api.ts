@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { keyring } from '../../src/api/secrets/keyring.ts';
 import { startApi } from '../../src/api/server.ts';
 import { migrate } from '../../src/api/store/migrate.ts';
+import { withCheckAtEnd } from '../api/events/overdue.ts';
 import { createTestDatabase } from '../harness.ts';
 import type { ApiPods } from './pods.ts';
 
@@ -24,5 +25,5 @@ export async function startOwnApi(apiKey: string, encryptionKey: string, logs: s
     },
     log,
   );
-  return { ...api, metricsUrl: `${api.url}/metrics` };
+  return { ...withCheckAtEnd(api), metricsUrl: `${api.url}/metrics` };
 }

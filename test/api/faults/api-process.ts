@@ -4,6 +4,7 @@ import type { Child } from '../../../dev/processes/child-process.ts';
 import { startProgram, untilAnswering } from '../../../dev/processes/program.ts';
 import { type Client, createClient } from '../../../src/client/client.ts';
 import { freePort } from '../../../src/postgres/ports.ts';
+import { checkNothingIsOverdueAtEnd } from '../events/overdue.ts';
 
 /** The start of every `uri` member, whichever process responds. */
 export const BASE_URL = 'https://tunnels.test';
@@ -61,6 +62,7 @@ export class ApiProcess {
     const port = await freePort();
     const api = new ApiProcess(settings, port);
     await api.start();
+    checkNothingIsOverdueAtEnd(settings.databaseUrl, () => api.isServing);
     return api;
   }
 
@@ -112,6 +114,7 @@ export class ApiProcess {
   }
 
   async stop(): Promise<void> {
+    this.#isServing = false;
     await this.client.destroy();
     await this.#child?.stop();
   }

@@ -12,6 +12,7 @@ import { eventDestination } from '../../../../src/resources/event-destination.ts
 import { eventSubscription } from '../../../../src/resources/event-subscription.ts';
 import { ipPolicy } from '../../../../src/resources/ip-policy.ts';
 import { startTestApi } from '../../harness.ts';
+import { untilNothingIsOverdue } from '../overdue.ts';
 
 const api = await startTestApi();
 const { admin, db } = api;
@@ -53,6 +54,7 @@ function pump(it: Courier, { pause = async () => {}, ...options }: Partial<PumpO
   return started;
 }
 afterEach(async () => {
+  if (pumps.length > 0) await untilNothingIsOverdue(api.rows);
   for (const each of pumps.splice(0)) await each.stop();
   for (const table of ['event_subscriptions', 'event_streams', 'event_queue']) await api.rows(`delete from ${table}`);
 });

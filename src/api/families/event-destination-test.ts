@@ -12,7 +12,7 @@ type Destinations = Family<typeof eventDestination>;
 
 /** Not in the catalogue: nobody can subscribe to it. */
 const TYPE = 'event_destination_test.v0';
-/** It is not one of the events of a resource, which are in an order. */
+/** A test event has no place among the events of a resource. */
 const SEQUENCE = '0'.padStart(19, '0');
 
 /** @param open the destination of a row, with its secrets */

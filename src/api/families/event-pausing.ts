@@ -10,7 +10,7 @@ import type { Row } from '../store/repository.ts';
 type Destinations = Family<typeof eventDestination>;
 
 const BY_REQUEST = 'Somebody has paused it.';
-// With another three days to fail: the next failure must not pause it again.
+// The three days start anew; otherwise the next failure would pause it again.
 const ACTIVE = { status: 'active', paused_at: null, paused_reason: null, failing_since: null };
 const paused = (reason: string) => ({
   status: 'paused',
@@ -21,7 +21,7 @@ const paused = (reason: string) => ({
 /** The body of operations that take none. */
 export const nothing = z.strictObject({}).meta({ id: 'NoBody' });
 
-/** Adds the operations of both. */
+/** Adds the two operations. */
 export function addPausing(destinations: Destinations): void {
   const { resource } = destinations;
   const common = {
@@ -67,7 +67,7 @@ export function addPausing(destinations: Destinations): void {
   );
 }
 
-/** Pauses a destination whose receiver does not take events, unless somebody has paused or deleted it meanwhile. */
+/** Pauses a destination whose receiver rejects events, unless it has been paused or deleted in the meantime. */
 export function pauseFailing(api: Api, destinations: Destinations, id: string, reason: string): Promise<void> {
   return api.db.transaction(async (tx) => {
     const row = await destinations.rows.lock(tx, id);

@@ -15,7 +15,7 @@ export interface AttemptOptions {
 export interface Attempted extends Settled {
   /** Whether somebody has asked to make it again. */
   readonly requeued: boolean;
-  /** The receiver has said that it wants nothing more. */
+  /** The receiver wants no more events (410). */
   readonly gone: boolean;
   /** When the change was made; null if the event is not kept any more. */
   readonly occurredAt: string | null;
@@ -54,7 +54,7 @@ export async function attempt(
   return { ...result, state: 'pending', retryMs: next.retryMs };
 }
 
-/** Of a head that this process cannot send, for a reason of its own. */
+/** The result for a head that was not sent because this process failed, not the receiver. */
 export function notAttempted({ resourceId, id, requeued }: Head): Attempted {
   const error = 'The service failed to send the event; its log says why.';
   return {
@@ -82,7 +82,7 @@ function sent(event: QueuedEvent, seq: Head['seq']): SentEvent {
     ...(changed_fields == null ? {} : { changed_fields }),
   };
   const time = new Date(occurred_at).toISOString();
-  // As the CloudEvents extension wants it: in the order of text.
+  // The CloudEvents extension compares sequences as text.
   const sequence = String(seq).padStart(19, '0');
   return { id, type, time, subject: resource_id, sequence, principal: actor, data };
 }

@@ -4,7 +4,7 @@ import type { Executor } from '../../store/database.ts';
 import type { Attempted } from './attempt.ts';
 import { GIVE_UP_AFTER_MS } from './schedule.ts';
 
-/** Successes are not recorded more often than this. */
+/** Successes are recorded at most this often. */
 const EVERY_MS = 1_000;
 
 export const GONE = 'The receiver answered 410 Gone: it wants no more events.';
@@ -48,7 +48,7 @@ export function healthOf(db: Executor, id: string, { pause }: HealthOptions): He
 
   return {
     async note(results) {
-      // Old events, sent again on request, do not say how deliveries go.
+      // Old events that are sent again on request say nothing about how deliveries go.
       const attempts = results.filter(({ attempted, requeued }) => attempted && !requeued);
       const failure = attempts.findLast(({ state }) => state !== 'delivered');
       hasSucceeded ||= attempts.some(({ state }) => state === 'delivered');

@@ -11,7 +11,7 @@ const DELAYS = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR,
 const LAST_DELAY = 12 * HOUR;
 const JITTER = 0.2;
 const LONGEST_RETRY_AFTER = HOUR;
-/** From the first attempt to the last; a destination is paused after as long without a success. */
+/** The time from the first attempt to the last. A destination without a success for this long is paused. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR;
 
 /** @param state attempts so far, at least one, and the time since the first */

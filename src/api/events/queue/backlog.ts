@@ -4,7 +4,7 @@ import type { Executor } from '../../store/database.ts';
 
 const found = z.object({ pending: z.number(), pausedDestinations: z.number(), oldestDueSeconds: z.number() });
 
-/** What is due longest: the first of the queue, or a delivery to an active destination. By an index for each of these. */
+/** What has been due longest: the first event of the queue, or a delivery to an active destination. Both are read by index. */
 const BACKLOG = `
   with due (since) as (
     (select e.occurred_at from event_queue q join events e on e.id = q.event_id order by q.seq limit 1)

@@ -11,8 +11,8 @@ export const pruneDeliveries = (db: Database, { keptMs, ...retention }: Retentio
   prune(db, retention, (batch) => pruning(batch, keptMs));
 
 /**
- * Streams still count the pending deliveries that are deleted here: only a process with the lease of a destination counts
- * down, as it finds a stream empty.
+ * A stream still counts pending deliveries that are deleted here, since only the holder of the lease may change the count. It
+ * corrects it when it finds the stream empty.
  */
 export function pruning({ after, limit, now }: Batch, keptMs: number): Statement {
   const before = new Date(now - keptMs);
@@ -38,7 +38,7 @@ type Table = (typeof TABLES)[number];
 
 const found = z.array(z.object({ id: z.string() }));
 
-/** Deletes the streams and deliveries of destinations that do not exist any more. Returns how many deliveries. */
+/** Deletes the streams and deliveries of deleted destinations. Returns the number of deliveries. */
 export async function pruneDestinations(
   db: Database,
   { batch = BATCH, signal }: Pick<Retention, 'batch' | 'signal'> = {},

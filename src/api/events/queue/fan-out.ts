@@ -1,6 +1,6 @@
 /**
- * From events to deliveries: one for each event and destination. Runs in one process at a time, in the order of the queue, so
- * that the deliveries of one resource get into their stream in the order of its changes.
+ * Turns events into deliveries, one for each destination. One process at a time does this, in the order of the queue, so that
+ * a stream has the deliveries of its resource in the order of the changes.
  */
 import { z } from 'zod';
 import { newId } from '../../../resources/definition/id.ts';
@@ -54,7 +54,7 @@ export function adding(deliveries: readonly Delivery[]): Statement {
   return { name: 'event_deliveries.add', text, values: [JSON.stringify(deliveries)] };
 }
 
-/** Whether an event waits in the queue: cheaper than to take nothing. */
+/** Whether an event waits in the queue. Cheaper than taking nothing. */
 export async function isQueued(db: Database): Promise<boolean> {
   const text = 'select exists (select from event_queue) as queued';
   const [row] = await db.query({ name: 'event_queue.peek', text, values: [] });

@@ -1,4 +1,4 @@
-/** Sends finished deliveries again, on request. Each gets to the end of its stream; the id of its event stays the same. */
+/** Sends finished deliveries again, on request. Each goes to the end of its stream; its event keeps its id. */
 import { z } from 'zod';
 import { firstIdAt } from '../../../resources/definition/id.ts';
 import { eventDelivery } from '../../../resources/event-delivery.ts';
@@ -35,7 +35,7 @@ const REQUEUE = `
 
 const counted = z.object({ requeued: z.number() });
 
-/** Returns how many of these deliveries are pending from now on and were not before. */
+/** Returns how many of these deliveries have become pending. */
 export async function requeue(db: Executor, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;
   const [row] = await db.query({ name: 'event_deliveries.requeue', text: REQUEUE, values: [ids] });

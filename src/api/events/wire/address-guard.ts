@@ -17,17 +17,17 @@ const METADATA = networkList([
   ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:42::42'],
 ]);
 
-/** Addresses of IPv4 in its last four bytes (RFC 6052): what IPv6-only clusters look up for the rest of the internet. */
+/** Has an IPv4 address in its last four bytes (RFC 6052): how IPv6-only clusters reach the IPv4 internet. */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 /** What is assigned for public use (RFC 4291, section 2.4). */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** An address that is not called. */
+/** Thrown instead of calling an address that is not allowed. */
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
 }
 
-/** What may be called beyond public addresses by https. */
+/** What may be called besides public addresses by https. */
 export interface Allowances {
   /** Addresses and networks that are not public. */
   readonly networks: readonly string[];
@@ -36,7 +36,7 @@ export interface Allowances {
 }
 
 export interface AddressGuard {
-  /** Why the URL cannot be called, as far as it shows: what it must be. */
+  /** What is wrong with the URL, as a sentence that begins with "must"; looks up no host name. */
   refusalOfUrl(url: URL): string | undefined;
   /** Why the address is not called; undefined if it may be. */
   refusalOf(address: string): ForbiddenAddress | undefined;
@@ -79,7 +79,7 @@ export function createAddressGuard({ networks, httpHosts }: Allowances, build = 
     connector({ resolve, timeoutMs }) {
       const connect = build({ lookup: checkedLookup(resolve), timeout: timeoutMs, allowH2: false });
       return (options, callback) => {
-        // Node.js does not look up what is an address already.
+        // Node.js does not call `lookup` for a literal address.
         const literal = isIP(options.hostname) ? refusalOf(options.hostname) : undefined;
         if (literal) return callback(literal, null);
         connect(options, (error, socket) => {

@@ -10,7 +10,7 @@ export interface SentEvent {
   time: string;
   /** Id of the resource that changed. */
   subject: string;
-  /** Orders the events of one resource; of the extension of that name. */
+  /** Orders the events of one resource; the CloudEvents extension of that name. */
   sequence: string;
   /** Id of the user or bot that made the change. */
   principal: string;

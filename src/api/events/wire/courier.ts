@@ -29,7 +29,7 @@ export function createCourier(options: CourierOptions): Courier {
   const { source, allowNetworks, httpHosts, timeoutMs = 10_000, now = () => new Date(), resolve } = options;
   const guard = createAddressGuard({ networks: allowNetworks, httpHosts });
   const sender = createSender({ guard, timeoutMs, now, ...(resolve && { resolve }) });
-  /** What is the same for all events of a destination, and why it cannot be called if so. */
+  /** The target of a destination, prepared once, and why it cannot be called, if it cannot. */
   const opened = new WeakMap<Destination, { target: Target; refusal: string | undefined }>();
   function open(destination: Destination) {
     const target = openTarget(destination, source);
@@ -47,7 +47,7 @@ export function createCourier(options: CourierOptions): Courier {
   };
 }
 
-/** Of a process that sends no events. */
+/** The courier of a process that sends no events. */
 export const NO_COURIER: Pick<Courier, 'deliver'> = {
   deliver: async () => ({ delivered: false, error: 'this process sends no events' }),
 };

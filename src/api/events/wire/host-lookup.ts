@@ -1,6 +1,6 @@
 /**
- * Looks up the addresses of hosts. Node.js runs few lookups at once, so names whose servers do not answer could keep all
- * other names waiting.
+ * Looks up the addresses of hosts. Node.js runs only a few lookups at a time, so names whose servers do not answer could
+ * hold up all others.
  */
 import { lookup } from 'node:dns/promises';
 
@@ -11,12 +11,12 @@ export interface HostAddress {
 
 export type ResolveHost = (hostname: string) => Promise<readonly HostAddress[]>;
 
-/** A failure stands for nine times as long as it took: a host keeps a thread busy for at most a tenth of the time. */
+/** A failure is remembered for nine times as long as it took, so one host uses a thread for a tenth of the time at most. */
 const FAILURE_STANDS = 9;
 
 const bySystem: ResolveHost = (hostname) => lookup(hostname, { all: true });
 
-/** Looks up each host once at a time, for all who ask meanwhile. */
+/** Concurrent lookups of one host share a single query. */
 export function hostLookup(resolve: ResolveHost = bySystem): ResolveHost {
   const known = new Map<string, ReturnType<ResolveHost>>();
   return (hostname) => {

@@ -1,9 +1,9 @@
 /** Takes secrets out of answers: in error pages, servers quote the request and their own settings. */
 
-/** Shorter texts are words that an answer may have anyway. */
+/** Shorter texts are not secrets but words that an answer may well contain. */
 const SHORTEST = 8;
 
-/** Returns a function that puts `…` in place of each secret, also where JSON, HTML or a URL has escaped some of its characters. */
+/** Returns a function that replaces each secret by `…`, even if JSON, HTML or a URL has escaped some of its characters. */
 export function redactor(secrets: readonly string[]): (text: string) => string {
   const patterns = secrets
     .filter(({ length }) => length >= SHORTEST)
@@ -39,7 +39,7 @@ const ENTITIES: Readonly<Record<string, readonly string[]>> = {
   "'": ['apos'],
 };
 
-/** What path and query may tell of a URL's secret, as a whole and in parts, as they are written and as a server reads them. */
+/** Parts of a URL that may be secret: path, query, their segments and values, both encoded and decoded. */
 export function secretsIn({ pathname, search, searchParams }: URL): string[] {
   const values = search
     .slice(1)

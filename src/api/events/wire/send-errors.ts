@@ -3,7 +3,7 @@ import { errors } from 'undici';
 import { codeOf, messageOf } from '../../../errors.ts';
 import { ForbiddenAddress } from './address-guard.ts';
 
-/** The end of a request by ourselves. */
+/** This side has ended the request. */
 export class Stopped extends Error {}
 
 /** The connection ended although nothing was wrong with it. */

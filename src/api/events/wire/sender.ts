@@ -1,4 +1,4 @@
-/** Posts what targets are sent, and reports whatever comes of it as an answer. */
+/** Posts requests to targets. Every outcome is an answer, failures included. */
 import { Agent, type Dispatcher } from 'undici';
 import { parseRetryAfter } from '../../../retry/retry-after.ts';
 import type { AddressGuard } from './address-guard.ts';
@@ -10,17 +10,17 @@ export interface TargetRequest {
   url: URL;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** Takes out of an answer what the receiver knows and may repeat, but others must not see. */
+  /** Removes from an answer the secrets that the receiver knows and may repeat. */
   redact: (answer: string) => string;
-  /** Whether the body of a 2xx says that the event was not taken nevertheless. */
+  /** Whether the body of a 2xx answer says that the event was rejected all the same. */
   isRejection?: (body: string) => boolean;
 }
 
 /** What came back. */
 export interface Answer {
-  /** Whether the receiver has taken the event: it answered 2xx. */
+  /** Whether the receiver accepted the event. */
   delivered: boolean;
-  /** None without an HTTP answer. */
+  /** Undefined if there was no HTTP answer. */
   status?: number;
   /** The beginning of the answer's body: at most 1 KiB, printable, without secrets. */
   body?: string;
@@ -39,7 +39,7 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-/** Longer answers are cut off, together with their connection. */
+/** Longer answers are cut off, and their connection is closed. */
 const MOST_READ = 16 * 1024;
 const MOST_KEPT = 1024;
 
@@ -110,7 +110,7 @@ interface Response {
 }
 
 /**
- * Once its head is there, an answer counts: of a body that is too long or does not end in time, the beginning will do.
+ * The head of an answer decides. If its body is too long or does not end in time, the beginning is enough.
  * undici's own `request` cannot be aborted while it connects.
  */
 function post(agent: Agent, request: TargetRequest, signal: AbortSignal, timeoutMs: number): Promise<Response> {

@@ -1,4 +1,4 @@
-/** What each kind of target is sent. */
+/** The requests that each kind of target gets. */
 import { BUILD } from '../../../build.ts';
 import { SIGNING_SECRET_PREFIX } from '../../../resources/event-destination.ts';
 import type { EventTarget } from '../../../resources/event-target.ts';
@@ -133,5 +133,5 @@ const REJECTED = /"rejectedLogRecords"\s*:\s*"?[1-9]/;
 const attributes = (values: Readonly<Record<string, string>>) =>
   Object.entries(values).map(([key, stringValue]) => ({ key, value: { stringValue } }));
 
-/** As a text: a number of JSON is not that precise. */
+/** As text, since a number in JSON is not precise enough. */
 const nanoseconds = (time: string) => `${Date.parse(time)}000000`;

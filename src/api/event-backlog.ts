@@ -1,6 +1,7 @@
 /** Shows what waits to be delivered in the metrics, also of processes that deliver nothing: if none does, an alert fires. */
 import type { FastifyBaseLogger } from 'fastify';
 import { backlogOf } from './events/queue/backlog.ts';
+import { failureLog } from './guard/refusal-log.ts';
 import type { Database } from './store/database.ts';
 import { showBacklog } from './telemetry/event-metrics.ts';
 
@@ -9,11 +10,12 @@ const EVERY_MS = 15_000;
 
 /** Returns a function that ends it. */
 export function watchEventBacklog(db: Database, logger: FastifyBaseLogger | undefined): () => Promise<void> {
+  const onError = logger && failureLog(logger);
   let measured = Promise.resolve();
   const measure = () => {
     measured = backlogOf(db).then(showBacklog, (error: unknown) => {
       showBacklog(undefined);
-      logger?.warn({ err: error }, 'could not count the events that wait');
+      onError?.(error, 'count the events that wait');
     });
   };
   measure();

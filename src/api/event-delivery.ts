@@ -5,6 +5,7 @@ import { DRAIN_MS, type Pump, startPump } from './events/delivery/pump.ts';
 import { type Courier, createCourier } from './events/wire/courier.ts';
 import { eventDestinations, openDestination } from './families/event-destination.ts';
 import { pauseFailing } from './families/event-pausing.ts';
+import { failureLog } from './guard/refusal-log.ts';
 import type { Api } from './http/operation.ts';
 import type { Platform } from './http/platform.ts';
 import type { Database } from './store/database.ts';
@@ -34,7 +35,7 @@ export function startEventDelivery(
     open: (id) => openDestination(db, secrets, id),
     pause: (id, reason) => pauseFailing(api, eventDestinations, id, reason),
     holder: `${hostname()} ${process.pid}`,
-    onError: (error, what) => logger?.warn({ err: error }, `could not ${what}`),
+    onError: logger ? failureLog(logger) : () => undefined,
     observe: countDeliveries,
     // The rest is for the statements that record results and release leases.
     drainMs: Math.min(DRAIN_MS, deadlineMs / 2),

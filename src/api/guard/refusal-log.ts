@@ -15,6 +15,19 @@ export function refusalLog(
   };
 }
 
+/** Logs failures of work in the background. There must be few different kinds of work. */
+export type LogFailure = (error: unknown, work: string, about?: Record<string, unknown>) => void;
+
+/** Counts by kind of work. */
+export function failureLog(log: Pick<FastifyBaseLogger, 'warn'>): LogFailure {
+  const kinds = new Map<string, () => boolean>();
+  return (err, work, about) => {
+    const message = `could not ${work}`;
+    const isFirst = entry(kinds, work, () => counter((failed) => log.warn({ failed }, message)));
+    if (isFirst()) log.warn({ err, ...about }, message);
+  };
+}
+
 /** Why a request failed, other than by its own fault. */
 export interface Failure {
   err: unknown;

@@ -28,7 +28,7 @@ export interface WorkerOptions {
   health: (destinationId: string) => Health;
   /** Permits for deliveries, shared by all destinations of the process. @param own deliveries under way for this one */
   permits: { take(own: number): boolean; give(): void };
-  onError: (error: unknown, what: string) => void;
+  onError: (error: unknown, work: string, about?: Record<string, unknown>) => void;
   /** Is told what became of attempts, once that is recorded. */
   observe: (results: readonly Attempted[]) => void;
   /** How often to look for what has become due. */
@@ -58,7 +58,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
       .catch((error: unknown) => {
         // Aborted with the lease: the next holder repeats it.
         if (lost.aborted) return;
-        options.onError(error, `deliver ${head.id} to ${id}`);
+        options.onError(error, 'deliver an event', { delivery: head.id, destination: id });
         results.push(notAttempted(head));
       })
       .finally(() => {

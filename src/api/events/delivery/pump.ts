@@ -10,7 +10,7 @@ import { destinationOf, dueDestinations, leaseOf } from '../queue/streams.ts';
 import type { Courier } from '../wire/courier.ts';
 import type { Destination } from '../wire/targets.ts';
 import type { Attempted } from './attempt.ts';
-import { serve } from './destination-worker.ts';
+import { serve, type WorkerOptions } from './destination-worker.ts';
 import { healthOf } from './health.ts';
 
 export interface PumpOptions {
@@ -20,7 +20,7 @@ export interface PumpOptions {
   pause: (destinationId: string, reason: string) => Promise<void>;
   /** Names this process in the table of leases. */
   holder: string;
-  onError: (error: unknown, what: string) => void;
+  onError: WorkerOptions['onError'];
   /** Is told what became of attempts, once that is recorded. */
   observe?: ((results: readonly Attempted[]) => void) | undefined;
   pollMs?: number;
@@ -101,7 +101,7 @@ export function startPump({
         health: (destinationId) => healthOf(db, destinationId, { pause }),
       });
     } catch (error) {
-      onError(error, `deliver events to ${id}`);
+      onError(error, 'deliver events', { destination: id });
     } finally {
       serving.delete(id);
       await held.release().catch((error: unknown) => onError(error, 'release a lease'));

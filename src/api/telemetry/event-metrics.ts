@@ -19,6 +19,7 @@ export interface Backlog {
   /** Deliveries. */
   pending: number;
   pausedDestinations: number;
+  failingDestinations: number;
   oldestDueSeconds: number;
 }
 
@@ -52,6 +53,11 @@ const gauges = [
     'tunnel_api_event_destinations_paused',
     'Event destinations that are paused; the same in every process.',
     ({ pausedDestinations }) => pausedDestinations,
+  ),
+  gauge(
+    'tunnel_api_event_destinations_failing',
+    'Event destinations that are active and have not taken an event since one has failed; the same in every process.',
+    ({ failingDestinations }) => failingDestinations,
   ),
 ];
 

@@ -157,13 +157,13 @@ test('counts deliveries by result and measures the time since their change', asy
 
 test('shows what waits to be delivered, and nothing while that is not known', async () => {
   const { value } = start();
-  const names = ['deliveries_pending', 'oldest_due_seconds', 'destinations_paused'].map(
+  const names = ['deliveries_pending', 'oldest_due_seconds', 'destinations_paused', 'destinations_failing'].map(
     (name) => `tunnel_api_event_${name}`,
   );
   const values = () => Promise.all(names.map(value));
-  expect(await values()).toEqual([undefined, undefined, undefined]);
-  showBacklog({ pending: 9, oldestDueSeconds: 1.5, pausedDestinations: 2 });
-  expect(await values()).toEqual(['9', '1.5', '2']);
+  expect(await values()).toEqual([undefined, undefined, undefined, undefined]);
+  showBacklog({ pending: 9, oldestDueSeconds: 1.5, pausedDestinations: 2, failingDestinations: 3 });
+  expect(await values()).toEqual(['9', '1.5', '2', '3']);
   showBacklog(undefined);
-  expect(await values()).toEqual([undefined, undefined, undefined]);
+  expect(await values()).toEqual([undefined, undefined, undefined, undefined]);
 });

@@ -2,7 +2,12 @@
 import { z } from 'zod';
 import type { Executor } from '../../store/database.ts';
 
-const found = z.object({ pending: z.number(), pausedDestinations: z.number(), oldestDueSeconds: z.number() });
+const found = z.object({
+  pending: z.number(),
+  pausedDestinations: z.number(),
+  failingDestinations: z.number(),
+  oldestDueSeconds: z.number(),
+});
 
 /** What has been due longest: the first event of the queue, or a delivery to an active destination. Both are read by index. */
 const BACKLOG = `
@@ -13,8 +18,11 @@ const BACKLOG = `
      cross join lateral (
        select next_at from event_streams where destination_id = d.id and next_at <= now() order by next_at limit 1) s
      where d.status = 'active')
-  select (select coalesce(sum(pending), 0)::float8 from event_streams) as pending,
+  select (select coalesce(sum(pending), 0)::float8 from event_streams
+           where destination_id in (select id from event_destinations)) as pending,
          (select count(*)::float8 from event_destinations where status = 'paused') as "pausedDestinations",
+         (select count(*)::float8 from event_destinations where status = 'active' and failing_since is not null)
+           as "failingDestinations",
          (select greatest(coalesce(extract(epoch from now() - min(since)), 0), 0)::float8 from due)
            as "oldestDueSeconds"`;
 

@@ -87,6 +87,7 @@ export const eventDestination = resource({
       'The first failure since the last success; null if the last delivery succeeded. After three days it is paused.',
     ),
     last_error: moving(z.string().nullable(), 'Why the last failed delivery failed; stays when later ones succeed.'),
+    signing_secret_issued_at: derived(timestamp().meta({ description: 'When the signing secret was issued.' })),
     previous_signing_secret_until: moving(
       timestamp().nullable(),
       'Until when the secret before the last rotation signs events too; null if there is none, or after that time.',

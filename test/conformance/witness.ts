@@ -153,8 +153,9 @@ function changes(
   after: State | undefined,
 ): Written[] {
   const { method } = request;
-  if (method === 'GET' || reply.status >= 300 || reply.headers['idempotency-replayed'] === 'true') return [];
+  if (method === 'GET' || reply.status >= 300) return [];
   const made = FAMILIES.find((family) => new RegExp(`^${patternOf(family)}$`).test(pathOf(request)));
+  if (made && method === 'POST' && reply.headers['idempotency-replayed'] === 'true') return [];
   if (made && method === 'POST') return [{ ...change(made, 'created', idOf(reply), 1), payload: viewIn(reply, made) }];
   if (!target || !before) return [];
   const { family, id, inside } = target;

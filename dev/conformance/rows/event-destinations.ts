@@ -131,6 +131,7 @@ const lifetime: Row[] = [
       last_failure_at: null,
       failing_since: null,
       last_error: null,
+      signing_secret_issued_at: TIMESTAMP,
       previous_signing_secret_until: null,
     }),
   },
@@ -202,7 +203,7 @@ const lifetime: Row[] = [
     ],
   },
   {
-    rule: 'A rotation under an idempotency key issues one secret, and shows it again when repeated',
+    rule: 'A rotation under an idempotency key issues one secret; repeated, it shows it again, and its overlap begins anew',
     given: {
       ...given,
       first: post(`${address}/rotate_secret`, {}, { headers: { 'idempotency-key': '{unique}' } }),
@@ -210,12 +211,17 @@ const lifetime: Row[] = [
     ask: post(`${address}/rotate_secret`, {}, { headers: { 'idempotency-key': '{unique}' } }),
     answer: {
       ...ok({ signing_secret: '{first.signing_secret}' }),
-      headers: { 'idempotency-replayed': 'true', etag: '"2"' },
+      headers: { 'idempotency-replayed': 'true', etag: '"3"' },
     },
     later: [
       [
         post(`${address}/rotate_secret`, { overlap: 1 }, { headers: { 'idempotency-key': '{unique}' } }),
         refused('IDEMPOTENCY_KEY_REUSED'),
+      ],
+      [post(`${address}/rotate_secret`, {}), ok({ signing_secret: /^whsec_/ })],
+      [
+        post(`${address}/rotate_secret`, {}, { headers: { 'idempotency-key': '{unique}' } }),
+        { ...ok({ signing_secret: null }), headers: { 'idempotency-replayed': 'true', etag: '"4"' } },
       ],
     ],
   },

@@ -171,6 +171,19 @@ export async function forget(tx: Executor, resourceIds: readonly string[]): Prom
   if (resourceIds.length > 0) await tx.query({ name: 'key.forget', text, values: [resourceIds] });
 }
 
+const FORGET_CALLS = `
+  delete from idempotency_keys
+   where resource_id = $1 and status = 200 and closed_at is null and created_at < $2`;
+
+/**
+ * Deletes the records of earlier calls on a resource, which may be many, once no request in flight can still repeat them. The
+ * record of its create stays.
+ */
+export async function forgetCalls(tx: Executor, resourceId: string): Promise<void> {
+  const before = new Date(Date.now() - CLOSED_KEPT_MS).toISOString();
+  await tx.query({ name: 'key.forget_calls', text: FORGET_CALLS, values: [resourceId, before] });
+}
+
 const CLOSE = `
   insert into idempotency_keys (principal, digest, created_at, closed_at) values ($1, $2, $3, $3)
   on conflict (principal, digest) do update set closed_at = coalesce(idempotency_keys.closed_at, excluded.closed_at)

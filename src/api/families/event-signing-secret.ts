@@ -5,7 +5,7 @@ import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempote
 import { type eventDestination, SIGNING_SECRET_PREFIX } from '../../resources/event-destination.ts';
 import { signingSecretRotation } from '../../resources/event-destination-calls.ts';
 import { accessOf, type Family, type SingleCall, singleParameters, writeLockedIn, writeRow } from '../crud/family.ts';
-import { attempt, claim, complete } from '../crud/idempotency.ts';
+import { attempt, claim, complete, forgetCalls } from '../crud/idempotency.ts';
 import { type Api, type OperationResult, operation } from '../http/operation.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Executor } from '../store/database.ts';
@@ -29,7 +29,11 @@ export const SIGNING_SECRETS = {
 
 /** The first signing secret of a destination, which the creation response shows. */
 export function firstSecret(secrets: Secrets, id: string, secret = newSecret()) {
-  return { columns: { [CURRENT]: secrets.seal(secret, locationOf(id, CURRENT)) }, token: secret };
+  return {
+    fields: { signing_secret_issued_at: new Date().toISOString() },
+    columns: { [CURRENT]: secrets.seal(secret, locationOf(id, CURRENT)) },
+    token: secret,
+  };
 }
 
 const stored = z.object({ [CURRENT]: z.string(), [PREVIOUS]: z.string().nullable() });
@@ -68,20 +72,24 @@ export async function deleteEndedSecrets(db: Executor): Promise<void> {
 
 type RotateCall = SingleCall<z.output<typeof signingSecretRotation>>;
 
+/** Until when the secret that a rotation replaces goes on signing, counted from now. */
+const overlapOf = ({ body: { overlapMs } }: RotateCall) => ({
+  previous_signing_secret_until: overlapMs === 0 ? null : new Date(Date.now() + overlapMs).toISOString(),
+});
+
 /** Adds the operation that replaces the secret. */
 export function addRotation(destinations: Destinations): void {
   const { resource } = destinations;
 
   async function rotate(api: Api, tx: Executor, call: RotateCall, secret: string): Promise<OperationResult> {
-    const { overlapMs } = call.body;
     return writeLockedIn(api, tx, destinations, call, async (context, row) => {
       const { id } = row;
       const { secrets } = api;
       const [replaced = ''] = await signingSecrets(tx, secrets, id);
-      const previous = overlapMs === 0 ? null : secrets.seal(replaced, locationOf(id, PREVIOUS));
+      const overlap = overlapOf(call);
+      const previous = overlap.previous_signing_secret_until && secrets.seal(replaced, locationOf(id, PREVIOUS));
       await tx.query({ ...REPLACE, values: [id, secrets.seal(secret, locationOf(id, CURRENT)), previous] });
-      const until = overlapMs === 0 ? null : new Date(Date.now() + overlapMs).toISOString();
-      const next = { ...row, previous_signing_secret_until: until };
+      const next = { ...row, signing_secret_issued_at: new Date().toISOString(), ...overlap };
       return answer(next, call, secret, await writeRow(context, destinations, row, next, {}, ['signing_secret']));
     });
   }
@@ -89,12 +97,22 @@ export function addRotation(destinations: Destinations): void {
     const body = { ...destinations.show(row, base), signing_secret: secret };
     return { body, revision, headers: { location: `${base}${resource.path}/${row.id}` } };
   };
-  /** The destination as it is now, with the secret that the first request under the key has issued. */
-  async function replayed(api: Api, tx: Executor, call: RotateCall, secret: string | null): Promise<OperationResult> {
-    const { id } = call.params;
-    const row = destinations.require(await destinations.rows.get(tx, id), id, call);
-    const shown = answer(destinations.sealed.open(api.secrets, row), call, secret, row.revision);
-    return { ...shown, headers: { ...shown.headers, [IDEMPOTENCY_REPLAYED_HEADER]: 'true' } };
+  /**
+   * The destination as it is now, with the secret that the first request under the key has issued, unless another has
+   * replaced it. The caller may have it only from this response, so the overlap begins anew.
+   */
+  async function repeat(api: Api, tx: Executor, call: RotateCall, secret: string | null): Promise<OperationResult> {
+    // The first request has changed the revision that it accepted.
+    const again = { ...call, ifMatch: undefined };
+    return writeLockedIn(api, tx, destinations, again, async (context, row) => {
+      const [current] = await signingSecrets(tx, api.secrets, row.id);
+      const isCurrent = secret === current;
+      const next = { ...row, ...(isCurrent && overlapOf(call)) };
+      const isMoved = next.previous_signing_secret_until !== row.previous_signing_secret_until;
+      const revision = isMoved ? await writeRow(context, destinations, row, next) : row.revision;
+      const shown = answer(next, call, isCurrent ? secret : null, revision);
+      return { ...shown, headers: { ...shown.headers, [IDEMPOTENCY_REPLAYED_HEADER]: 'true' } };
+    });
   }
 
   destinations.add(
@@ -107,7 +125,7 @@ export function addRotation(destinations: Destinations): void {
         'Only this response shows the new `signing_secret`; store it. Until the overlap ends, events have a signature of ' +
         'either secret, so the receiver can change to the new one at any time. Another rotation ends the overlap: only ' +
         'the secret that it replaces still signs. With an `Idempotency-Key`, repeating the request issues no further ' +
-        'secret and shows the same one again.',
+        'secret: it shows the same one again, unless another has replaced it, and the overlap begins anew.',
       tag: resource.tag,
       access: accessOf(resource),
       params: singleParameters(resource),
@@ -124,9 +142,10 @@ export function addRotation(destinations: Destinations): void {
         const tried = attempt(idempotencyKey, call);
         return api.db.transaction(async (tx) => {
           const earlier = await claim(tx, tried);
-          if (earlier) return replayed(api, tx, call, earlier.token);
+          if (earlier) return repeat(api, tx, call, earlier.token);
           const rotated = await rotate(api, tx, call, secret);
           const { id } = call.params;
+          await forgetCalls(tx, id);
           const made = { resourceId: id, path: `${resource.path}/${id}` };
           await complete(tx, tried, { ...made, status: 200, body: {}, token: secret });
           return rotated;

@@ -42,6 +42,7 @@ export const eventDestinationKind = plainKind(eventDestination, {
   // The service generates the secret, so no one else knows it.
   omit: [
     'signing_secret',
+    'signing_secret_issued_at',
     'previous_signing_secret_until',
     // What the condition Delivering says.
     'status',

@@ -94,7 +94,7 @@ test('pausing, resuming and rotating are events without a secret', async () => {
   const events = await api.rows('select changed_fields, payload from events where resource_id = $1 order by id', [id]);
   expect(events.map(({ changed_fields }) => changed_fields)).toEqual([
     null,
-    ['previous_signing_secret_until', 'signing_secret'],
+    ['signing_secret_issued_at', 'previous_signing_secret_until', 'signing_secret'],
     ['status', 'paused_at', 'paused_reason'],
     ['status', 'paused_at', 'paused_reason'],
   ]);
@@ -118,19 +118,47 @@ test('the secret before a rotation signs until the overlap ends, and no longer',
   expect((await admin.patch(`${PATH}/${id}`, { signing_secret: third })).status).toBe(400);
 });
 
-test('a rotation whose response was lost is repeated under its key, also after another one', async () => {
-  const { id } = await made();
-  const rotate = (key: string, caller = admin) =>
-    caller.post(`${PATH}/${id}/rotate_secret`, {}, { 'idempotency-key': key });
-  const first = (await rotate('lost')).as(eventDestination.view);
-  const second = (await rotate('another')).as(eventDestination.view);
-  const again = await rotate('lost');
-  expect(again.headers['idempotency-replayed']).toBe('true');
-  expect(again.as(eventDestination.view)).toEqual({ ...second, signing_secret: first.signing_secret });
-  expect((await open(id))?.secrets).toEqual([second.signing_secret, first.signing_secret]);
+const rotateUnder = (id: string, key: string, body = {}, headers = {}) =>
+  admin.post(`${PATH}/${id}/rotate_secret`, body, { 'idempotency-key': key, ...headers });
+
+test('a rotation whose response was lost is repeated under its key, and its overlap begins anew', async () => {
+  const { id, signing_secret: replaced } = await made();
+  const match = { 'if-match': '"1"' };
+  const first = (await rotateUnder(id, 'lost', { overlap: 60 }, match)).as(eventDestination.view);
+  await until(id, new Date(Date.now() - 1).toISOString());
+  expect((await open(id))?.secrets).toEqual([first.signing_secret]);
+  const again = await rotateUnder(id, 'lost', { overlap: 60 }, match);
+  expect(again.headers).toMatchObject({ 'idempotency-replayed': 'true', etag: '"3"' });
+  expect(again.as(eventDestination.view)).toEqual({ ...first, previous_signing_secret_until: expect.any(String) });
+  expect((await open(id))?.secrets).toEqual([first.signing_secret, replaced]);
   // The record of a deleted destination goes with it.
   await admin.delete(`${PATH}/${id}`);
-  expect((await rotate('lost')).status).toBe(404);
+  expect((await rotateUnder(id, 'lost', { overlap: 60 })).status).toBe(404);
+});
+
+test('a repeated rotation shows no secret that another has replaced, nor one whose overlap was 0 anew', async () => {
+  const { id } = await made();
+  const first = (await rotateUnder(id, 'first', { overlap: 0 })).as(eventDestination.view);
+  expect((await rotateUnder(id, 'first', { overlap: 0 })).as(eventDestination.view)).toEqual(first);
+  const second = (await rotateUnder(id, 'second')).as(eventDestination.view);
+  expect(Date.parse(second.signing_secret_issued_at)).toBeGreaterThanOrEqual(
+    Date.parse(first.signing_secret_issued_at),
+  );
+  const again = await rotateUnder(id, 'first', { overlap: 0 });
+  expect(again.as(eventDestination.view)).toEqual({ ...second, signing_secret: null });
+  expect((await open(id))?.secrets).toEqual([second.signing_secret, first.signing_secret]);
+});
+
+test('rotations leave only the records that a request in flight may still repeat', async () => {
+  const { id } = (await admin.post(PATH, { target }, { 'idempotency-key': 'made' })).as(eventDestination.view);
+  const records = () => api.rows('select status from idempotency_keys where resource_id = $1 order by status', [id]);
+  for (const key of ['old', 'young']) await rotateUnder(id, `${id}-${key}`);
+  expect(await records()).toEqual([{ status: 200 }, { status: 200 }, { status: 201 }]);
+  await api.rows("update idempotency_keys set created_at = created_at - interval '31 days' where resource_id = $1", [
+    id,
+  ]);
+  await rotateUnder(id, `${id}-next`);
+  expect(await records()).toEqual([{ status: 200 }, { status: 201 }]);
 });
 
 test('a rotation of the encryption key covers both signing secrets', async () => {

@@ -21,6 +21,7 @@ const destination = (changes: Partial<Destination>): Destination => ({
   last_failure_at: null,
   failing_since: null,
   last_error: null,
+  signing_secret_issued_at: '2026-11-01T00:00:00.000Z',
   previous_signing_secret_until: null,
   signing_secret: null,
   ...changes,

@@ -71,9 +71,11 @@ alter table event_destinations
   -- The first failure since the last success; null if the last delivery succeeded.
   add column failing_since timestamptz,
   add column last_error text,
+  add column signing_secret_issued_at timestamptz not null default now(),
   -- What a rotation has replaced; it signs beside the new one until then.
   add column sealed_previous_signing_secret text,
   add column previous_signing_secret_until timestamptz;
+update event_destinations set signing_secret_issued_at = created_at;
 
 -- `events.delivered_at` was never set, and nothing reads it any more. It stays, since an older API beside this one or after a
 -- rollback does, when it deletes old events.

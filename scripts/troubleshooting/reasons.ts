@@ -269,7 +269,8 @@ export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = 
   recreated: 'The resource was deleted in the API. A new one is created.',
   replaced: 'A new resource has replaced the previous one; the message says why.',
   identityRestored: "The operator's annotations were lost or edited; they were restored.",
-  tokenReissued: 'The token in the Secret was lost or edited. A new one was issued, and the old one revoked.',
+  tokenReissued:
+    'The token in the Secret was lost or edited. A new one was issued, and the old one revoked; an old signing secret works until the overlap is over.',
   tokenRotated: 'A new token was issued. The old one works until the overlap is over.',
   retired: 'The overlap is over; the old token was revoked.',
   supersededDeleted: 'A replaced resource was deleted.',

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { SIGNING_SECRET_PREFIX, signingSecret } from './event-destination.ts';
 
 const DEFAULT_OVERLAP = 24 * 60 * 60;
-const LONGEST_OVERLAP = 30 * DEFAULT_OVERLAP;
+/** In seconds. */
+export const LONGEST_OVERLAP = 30 * DEFAULT_OVERLAP;
 const OVERLAP_RANGE = `must be a whole number from 0 to ${LONGEST_OVERLAP}`;
 
 const overlap = z

@@ -6,6 +6,7 @@ import { waitFor } from '../../dev/processes/wait.ts';
 import { createClient } from '../../src/client/client.ts';
 import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
 import { REASON } from '../../src/operator/contract/reasons.ts';
+import { eventDestinationKind } from '../../src/operator/kinds/event-destination.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
 import { annotation, type KubeObject } from '../../src/operator/kube/kube-object.ts';
@@ -160,6 +161,7 @@ function checkObject(object: KubeObject, say: Say): void {
   if (annotation(object, ANNOTATION.rotateRequestedAt) !== annotation(object, ANNOTATION.rotateHandledAt)) {
     say('was not rotated as requested');
   }
+  if (annotation(object, ANNOTATION.rotation) !== undefined) say('is still being rotated');
   if (annotation(object, ANNOTATION.reconcileRequestedAt) !== status.lastHandledReconcileAt) {
     say('was not reconciled as requested');
   }
@@ -231,11 +233,17 @@ const HANDED_OUT: Readonly<
       return caller?.api_key.id === id;
     },
   },
-  // Only a delivery would tell: the API does not show the signing secret.
   EventDestination: {
     key: 'signing-secret',
     idKey: 'event-destination-id',
-    isOf: async (_, secret) => /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(secret),
+    /** The API does not show the secret that signs events, but an update may send it back, and no other. */
+    isOf({ client }, signing_secret, id) {
+      const sent = eventDestinationKind.calls(client).update(id, { signing_secret });
+      return sent.then(
+        () => true,
+        () => false,
+      );
+    },
   },
   SSHHostCertificate: {
     key: 'ssh_host_key-cert.pub',

@@ -6,6 +6,7 @@ import { chains, check, type Point } from './kill-points.ts';
 import {
   disturbedToo,
   editsOfModules,
+  rotateInPlace,
   type Scenario,
   secretRows,
   undisturbedButFor,
@@ -26,6 +27,7 @@ const undisturbed: readonly Scenario[] = [
   ...editsOfModules,
   ...(isDeep ? oneByOne(withEveryKind, storyRows) : [withEveryKind.createEach, withEveryKind.deleteEach]),
   ...oneByOne(withSecrets, isDeep ? secretRows : secretRows.slice(0, 1)),
+  rotateInPlace,
 ];
 
 /** Every third scenario (in the deep tier, every one), with its index. */

@@ -105,13 +105,13 @@ function label({ target, method, path }: Pick<Call, 'target' | 'method' | 'path'
   const short = path
     .replace(/^\/apis?\/(tunnel-operator\.dev\/)?v1(alpha1)?\/namespaces\/[^/]+/, '')
     .replace(/\/events\/.+/, '/events/<name>')
-    .replace(/\b(policy|agent|one|[a-z]+(?=-\d+(?:\/status)?(?:\?dryRun=All)?$))-\d+/, '$1')
+    .replace(/\b(policy|agent|one|[a-z]+(?=-\d+(?:-[a-z-]+)?(?:\/status)?(?:\?dryRun=All)?$))-\d+/, '$1')
     .replace(/\b[a-z]{2,8}_[0-9a-z]{26}\b/g, '<id>')
     .replace(/\b[0-9a-f]{64}\b/, '<digest>');
   return `${target} ${method} ${short}`;
 }
 
-const isRead = ({ call }: Point) => / GET /.test(call);
+export const isRead = ({ call }: Point) => / GET /.test(call);
 
 /** Names calls by their label and, from the second with that label, a number. */
 function counter(): (call: Call) => string {

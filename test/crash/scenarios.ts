@@ -250,6 +250,30 @@ export const disturbedToo = {
   },
 } satisfies Record<string, Scenario>;
 
+/** Checks that one more secret was issued for each object, and no resource was replaced. */
+async function mustRotateOnce({ stage, each }: Cast, since: unknown): Promise<string[]> {
+  const problems = each.map(async (one) => {
+    const object = await stage.find(one);
+    const { externalId, generation } = object ? readIdentity(object) : {};
+    const text = "select 1 from events where id > $1 and resource_id = $2 and 'signing_secret' = any(changed_fields)";
+    const { length } = await stage.query(text, [since, externalId]);
+    return [
+      ...(length === 1 ? [] : [`${length} secrets were issued instead of 1`]),
+      ...(generation === 1 ? [] : [`it has its resource number ${generation}`]),
+    ];
+  });
+  return (await Promise.all(problems)).flat();
+}
+
+/** A rotation of a value whose resource stays. */
+export const rotateInPlace: Scenario = {
+  name: 'rotates the signing secret of an event destination',
+  rows: secretRows.filter(({ name }) => name === 'EventDestination'),
+  given: (cast) => editSecrets(cast, () => ({ rotation: { overlap: SOME_OVERLAP } })),
+  act: withSecrets.rotate.act,
+  always: mustRotateOnce,
+};
+
 async function listOf({ stage }: Cast, { kind, row, n }: Cast['each'][number], list: string) {
   const declared = (await stage.declare(row, n)).lists?.[list];
   if (!declared) throw new Error(`${kind} has no modules called ${list}`);

@@ -121,8 +121,8 @@ describe('plan and apply', () => {
     const observed = tls('near', { managementPolicy: 'Observe' });
     const third = [route('one'), signIn('https://c.example.com', paused), observed, destination(rotated)];
     expect(await agreed(...third)).toEqual({
-      said: ['replace EventDestination', 'change EventSubscription spec.destinationRefs'],
-      done: ['event_destination_created', 'event_subscription_updated'],
+      said: ['change EventDestination'],
+      done: ['event_destination_updated'],
     });
     const moved = [route('two'), signIn('https://c.example.com'), tls('near'), destination()];
     const { said, done } = await agreed(...moved);

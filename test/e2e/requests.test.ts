@@ -95,7 +95,11 @@ const kindOf = (kind: string, plural: string) => {
   };
 };
 /** Waits until the member of the status is another one than before `act`. */
-async function until(type: ResourceType, member: 'id' | 'sources', act: () => Promise<unknown>): Promise<void> {
+async function until(
+  type: ResourceType,
+  member: 'id' | 'sources' | 'issuedAt',
+  act: () => Promise<unknown>,
+): Promise<void> {
   const before = (await stack.see(type, 'a')).status[member];
   await act();
   await eventually(async () => expect((await stack.see(type, 'a')).status[member]).not.toEqual(before));
@@ -104,6 +108,8 @@ async function until(type: ResourceType, member: 'id' | 'sources', act: () => Pr
 const backend = kindOf('HTTPResponseBackend', 'httpresponsebackends');
 const policy = kindOf('IPPolicy', POLICIES.plural);
 const credential = kindOf('TunnelCredential', CREDENTIALS.plural);
+const destination = kindOf('EventDestination', 'eventdestinations');
+const target = { webhook: { url: 'https://hooks.example.com/tunnels' } };
 const edge = kindOf('HTTPSEdge', 'httpsedges');
 const route = kindOf('HTTPSEdgeRoute', 'httpsedgeroutes');
 const modules = kindOf('HTTPSEdgeRouteModules', 'httpsedgeroutemodules');
@@ -151,6 +157,16 @@ const STORIES: Readonly<Record<string, Story>> = {
     rotated: () =>
       until(CREDENTIALS, 'id', () => stack.annotate(CREDENTIALS, 'a', { [`${GROUP}/rotate-requested-at`]: 'now' })),
     deleted: credential.remove,
+  },
+  'EventDestination: with a signing secret': {
+    'created as the first in a minute': () => destination.apply({ target }),
+    rotated: () =>
+      until(destination.type, 'issuedAt', () =>
+        stack.annotate(destination.type, 'a', { [ANNOTATION.rotateRequestedAt]: 'now' }),
+      ),
+    'Secret deleted': () =>
+      until(destination.type, 'issuedAt', () => stack.run('delete', 'secret', 'a-signing-secret')),
+    deleted: destination.remove,
   },
   'HTTPSEdgeRoute: nested': {
     created: () => route.apply(routeOf('a')),

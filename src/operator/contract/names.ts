@@ -24,6 +24,8 @@ export const ANNOTATION = {
   retiring: `${GROUP}/retiring`,
   /** Set by the operator: the value of rotate-requested-at that was last acted on. */
   rotateHandledAt: `${GROUP}/rotate-handled-at`,
+  /** Set by the operator: the rotation of a one-time value that is under way, until the value is in its Secret. */
+  rotation: `${GROUP}/rotation`,
   /** Set by users: any value but `false` stops all work on the object. */
   paused: `${GROUP}/paused`,
   /** Set by users: the id of an existing remote resource to take over. */
@@ -36,6 +38,8 @@ export const ANNOTATION = {
   rotateRequestedAt: `${GROUP}/rotate-requested-at`,
   /** Set by the operator on Secrets: SHA-256 of the token, which reveals a manual edit but not the token. */
   tokenSha256: `${GROUP}/token-sha256`,
+  /** Set by the operator on Secrets: when the API issued the value, for resources that can issue several. */
+  issuedAt: `${GROUP}/issued-at`,
   /**
    * Set by the operator on Secrets: which labels and annotations came from the template, so that those dropped from it
    * can be removed.

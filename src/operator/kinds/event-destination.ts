@@ -1,11 +1,13 @@
 /** `EventDestination`: where events are sent. The signing secret is stored in a Secret. */
 import type { View } from '../../resources/definition/resource.ts';
 import { eventDestination } from '../../resources/event-destination.ts';
+import { LONGEST_OVERLAP } from '../../resources/event-destination-calls.ts';
 import { TARGETS } from '../../resources/event-target.ts';
 import { CONDITION, REASON } from '../contract/reasons.ts';
 import type { Finding } from '../managed/declaration/external.ts';
 import { handout } from '../managed/declaration/handout.ts';
 import { camelCase } from '../managed/declaration/spec-terms.ts';
+import { ifExists, tagged } from './external-of-family.ts';
 import { oneTime } from './one-time.ts';
 import { plainKind } from './plain-kind.ts';
 
@@ -15,9 +17,10 @@ const signingSecret = oneTime(
     what: 'signing secret',
     key: 'signing-secret',
     member: 'signing_secret',
+    issuedMember: 'signing_secret_issued_at',
     isOneTime: true,
   }),
-  'How long the old destination and its signing secret stay in use',
+  { about: 'How long events are signed with the old signing secret as well', longest: `${LONGEST_OVERLAP / 3600}h` },
 );
 
 /** For a rule, since a schema cannot say "exactly one", and the API would refuse the object only later. */
@@ -61,6 +64,11 @@ export const eventDestinationKind = plainKind(eventDestination, {
       fieldPath: '.target',
     },
   ],
+  external: (plain, client) => ({
+    ...plain,
+    rotate: (id, { overlap, ...options }) =>
+      ifExists(client.eventDestinations.rotateSecret(id, { overlap }, options).then(tagged)),
+  }),
   spec: signingSecret.spec,
   status: signingSecret.status,
   columns: [

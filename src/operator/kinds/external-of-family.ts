@@ -86,7 +86,7 @@ export function externalOfFamily<Spec extends object, R extends Remote>(
 export const ownId = (id: string) => id.slice(id.lastIndexOf('/') + 1);
 
 /** With the headers of the response. */
-function tagged<R extends Remote>(answered: R): R {
+export function tagged<R extends Remote>(answered: R): R {
   return { ...answered, etag: etagOf(answered), isReplay: isReplay(answered) };
 }
 

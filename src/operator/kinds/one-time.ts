@@ -3,23 +3,23 @@ import { z } from 'zod';
 import { ANNOTATION } from '../contract/names.ts';
 import { annotation, type KubeObject } from '../kube/kube-object.ts';
 import type { Remote } from '../managed/declaration/external.ts';
-import type { Handout } from '../managed/declaration/handout.ts';
+import { type Handout, issuedAtIn } from '../managed/declaration/handout.ts';
 import type { PrinterColumn } from '../managed/declaration/kind.ts';
 import type { ManagedSpec } from '../managed/declaration/spec.ts';
 import { type SecretSpec, secretNameOf } from '../managed/secrets/content.ts';
-import { decideRotation, type RotationSpec, rotationTime } from '../managed/secrets/rotation.ts';
-import { rotation, secret } from './secret-spec.ts';
+import { decideRotation, overlapOf, type RotationSpec, rotationTime } from '../managed/secrets/rotation.ts';
+import { type Overlap, rotation, secret } from './secret-spec.ts';
 
 interface Issued extends Remote {
   created_at: string;
 }
 type RotatedSpec = SecretSpec & RotationSpec;
 
-/** @param stays what the overlap of a rotation means, if not how long the old value keeps working */
-export function oneTime(handout: Handout, stays?: string) {
+export function oneTime(handout: Handout, overlap: Overlap = {}) {
   const { what } = handout;
+  const issuedAtOf = (remote: Issued) => issuedAtIn(handout, remote) ?? remote.created_at;
   return {
-    spec: { secret: secret(handout), rotation: rotation(handout, stays) },
+    spec: { secret: secret(handout), rotation: rotation(handout, overlap) },
     status: {
       ...secretStatus(handout),
       issuedAt: z
@@ -43,13 +43,15 @@ export function oneTime(handout: Handout, stays?: string) {
     ] satisfies PrinterColumn[],
     describe(declared: RotatedSpec & ManagedSpec, observed: Issued, object: KubeObject) {
       const secretName = secretInStatus(handout, declared, observed, object);
-      const rotatesAt = secretName === undefined ? undefined : rotationTime(declared, observed.created_at);
-      return { secretName, issuedAt: observed.created_at, rotatesAt: rotatesAt?.toISOString() };
+      const rotatesAt = secretName === undefined ? undefined : rotationTime(declared, issuedAtOf(observed));
+      return { secretName, issuedAt: issuedAtOf(observed), rotatesAt: rotatesAt?.toISOString() };
     },
     delivery: {
       handout,
       renewal: (object: KubeObject, spec: RotatedSpec, remote: Issued, now: Date) =>
-        decideRotation(object, spec, { what, at: remote.created_at }, now),
+        decideRotation(object, spec, { what, at: issuedAtOf(remote) }, now),
+      // The resource stays, so the lost value may work on as after any rotation.
+      ...(handout.issuedMember !== undefined && { lostOverlapMs: overlapOf }),
     },
   };
 }

@@ -47,15 +47,24 @@ export const secret = ({ what, key, idKey, suffix }: Handout) =>
 /** Guards `duration()`, which fails with a message about protocol buffers if the text is not a duration. */
 const holdsDuration = (field: string) => `(has(self.${field}) && ${matchesDuration(`self.${field}`)})`;
 
-/** @param stays what the overlap means, as in `How long the old token keeps working` */
-export const rotation = ({ what }: Handout, stays = `How long the old ${what} keeps working`) =>
+export interface Overlap {
+  /** What it means, if not how long the old value keeps working. */
+  about?: string;
+  /** A duration, if the API has a limit. */
+  longest?: string;
+}
+
+export const rotation = (
+  { what }: Handout,
+  { about = `How long the old ${what} keeps working`, longest }: Overlap = {},
+) =>
   z
     .object({
       interval: durationField(
         `Age at which the ${what} is replaced, at least 1m. Without it, the ${what} is replaced only on request.`,
       ).optional(),
       overlap: durationField(
-        `${stays} after a rotation. Defaults to 10m, or half the interval if that is shorter.`,
+        `${about} after a rotation. Defaults to 10m, or half the interval if that is shorter.${longest ? ` At most ${longest}.` : ''}`,
       ).optional(),
     })
     .optional()
@@ -72,5 +81,14 @@ export const rotation = ({ what }: Handout, stays = `How long the old ${what} ke
           message: 'rotation.overlap must be shorter than rotation.interval',
           fieldPath: '.overlap',
         },
+        ...(longest === undefined
+          ? []
+          : [
+              {
+                rule: `!${holdsDuration('overlap')} || duration(self.overlap) <= duration('${longest}')`,
+                message: `rotation.overlap must be at most ${longest}`,
+                fieldPath: '.overlap',
+              },
+            ]),
       ],
     });

@@ -34,6 +34,8 @@ export interface Decision {
   reason?: string;
   /** The members that differ from those of the resource; undefined if there is none. */
   changed?: readonly string[];
+  /** Whether it stays and issues another value. */
+  isRotated?: boolean;
 }
 
 export type AnyExternal = External<ManagedSpec, Remote>;
@@ -64,10 +66,16 @@ export async function decide(
     return { action: 'replace', remote, changed, reason: `${specPaths(replacing)} changed, which ${id} cannot take` };
   }
   const renewal = delivery?.renewal(object, spec, remote, new Date()).due;
-  if (renewal) return { action: 'replace', remote, changed, reason: renewal.message };
+  if (renewal) return renewed(external, remote, changed, renewal.message);
   requireChangeable(external, spec, remote);
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed };
 }
+
+/** What the renewal of a handed-out value does. */
+const renewed = ({ rotate }: AnyExternal, remote: Remote, changed: readonly string[], reason: string): Decision =>
+  rotate
+    ? { action: 'change', remote, changed, reason, isRotated: true }
+    : { action: 'replace', remote, changed, reason };
 
 /** The same checks as adoption in a reconcile. @throws Blocked when it is impossible */
 async function adoption(
@@ -83,7 +91,7 @@ async function adoption(
   requireChangeable(external, spec, remote);
   const changed = external.changes(spec, remote);
   const renewal = delivery?.renewal(withoutRequest(object), spec, remote, new Date()).due;
-  if (renewal) return { action: 'replace', remote, changed, reason: `adopted. ${renewal.message}` };
+  if (renewal) return renewed(external, remote, changed, `adopted. ${renewal.message}`);
   return { action: changed.length > 0 ? 'change' : 'none', remote, changed, reason: 'adopted' };
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { KubeError } from '../kube/kube-error.ts';
 import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import { mayExist } from '../managed/declaration/external.ts';
-import { type Handout, valueIn } from '../managed/declaration/handout.ts';
+import { type Handout, issuedAtIn, valueIn } from '../managed/declaration/handout.ts';
 import type { ManagedSpec } from '../managed/declaration/spec.ts';
 import { type Handed, type SecretSpec, secretBody, secretNameOf, storedValue } from '../managed/secrets/content.ts';
 import { requireOwnership } from '../managed/secrets/ownership.ts';
@@ -86,10 +86,12 @@ export class SecretConflicts {
 const delivering = z.looseObject({ secret: z.looseObject({ name: z.string().optional(), key: z.string() }) });
 
 /** Undefined if it does not exist yet. */
-function handedNow(handout: Handout, existing: KubeObject, { action, remote }: Decision): Handed | undefined {
-  if (!remote || action === 'replace') return undefined;
-  const value = valueIn(handout, remote) ?? storedValue(handout, existing, remote.id);
-  return value === undefined ? undefined : { id: remote.id, value };
+function handedNow(handout: Handout, existing: KubeObject, decision: Decision): Handed | undefined {
+  const { action, remote, isRotated } = decision;
+  if (!remote || action === 'replace' || isRotated) return undefined;
+  const issue = { id: remote.id, issuedAt: issuedAtIn(handout, remote) };
+  const value = valueIn(handout, remote) ?? storedValue(handout, existing, issue);
+  return value === undefined ? undefined : { ...issue, value };
 }
 
 /** Only its owner, which is all that other objects check. */

@@ -245,6 +245,7 @@ export function tokens(
     prepare,
     deliver: deliver ?? (async (_recipient, _spec, { id }) => (held.includes(id) ? 'held' : 'lost')),
     looksHeld: () => true,
+    lostOverlapMs: () => 0,
     stored: async () => [...held],
     release: async () => [...held],
   };

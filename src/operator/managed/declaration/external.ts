@@ -37,6 +37,12 @@ export interface Sight {
   mayBeAdmin: boolean;
 }
 
+export interface RotateOptions extends WriteOptions {
+  idempotencyKey: string;
+  /** For how many seconds the former value works as well. */
+  overlap: number;
+}
+
 export interface External<Spec, R extends Remote> {
   /** What the ids of its resources start with, as in `cr_`. */
   readonly idPrefix: string;
@@ -54,6 +60,12 @@ export interface External<Spec, R extends Remote> {
   replacingChanges(spec: Spec, remote: R): string[];
   /** Makes it match the spec. */
   update(remote: R, spec: Spec, options?: WriteOptions): Promise<R>;
+  /**
+   * Has it issue another one-time value in place of its current one. Repeated with the same key, it issues no further one and
+   * restarts the overlap; the value is missing if it can no longer be shown. Kinds without this verb replace the resource.
+   * @returns undefined if the resource does not exist
+   */
+  rotate?(id: string, options: RotateOptions): Promise<Remote | undefined>;
   delete(id: string, options?: WriteOptions): Promise<'deleted' | 'not found'>;
   /**
    * Has the API record the manager of the resource; a resource that does not exist needs none.
@@ -74,7 +86,7 @@ export interface External<Spec, R extends Remote> {
   closeScope(name: string): Promise<CreateScope>;
 }
 
-/** Why a resource has to be replaced by a new one. `overlapMs` is how long the old one stays. */
+/** Why a resource, or the value that it hands out, has to be replaced. `overlapMs` is how long the old one works on. */
 export interface Renewal {
   cause: 'requested' | 'interval' | 'expiring' | 'lost' | 'changed';
   overlapMs: number;
@@ -93,22 +105,32 @@ export interface Delivery<Spec, R extends Remote> {
   readonly handout: Handout;
   /** The name of the Secret. */
   nameFor(object: KubeObject, spec: Spec): string;
-  /** Called before anything is created or replaced. @throws Blocked or KubeError when nothing could be stored */
-  prepare(object: KubeObject, spec: Spec): Promise<void>;
+  /**
+   * Called before a value is issued.
+   * @param isForGood whether that cannot be undone, so that the Secret is tried in any case
+   * @throws Blocked or KubeError when nothing could be stored
+   */
+  prepare(object: KubeObject, spec: Spec, isForGood?: boolean): Promise<void>;
   /** Stores the value. `lost`: neither the response nor the Secret has it. @throws StaleObject before anything is written */
   deliver(recipient: Recipient, spec: Spec, remote: R): Promise<'held' | 'lost'>;
   /** Whether, according to the caches, the value is stored; never asks the API server. */
   looksHeld(object: KubeObject, spec: Spec): boolean;
   /** The ids of the resources whose values are stored for the object, independent of its annotations and spec. */
   stored(object: KubeObject): Promise<string[]>;
-  /** Whether the resource must be replaced now to renew its value, or else when. */
+  /** Whether its value must be renewed now, or else when. */
   renewal(object: KubeObject, spec: Spec, remote: R, now: Date): { due?: Renewal; at?: Date };
+  /** How long a value that was lost from its Secret works beside the next one. */
+  lostOverlapMs(spec: Spec): number;
   /**
    * Makes the stored values outlive their object; returns the ids of the resources that they belong to. May be repeated.
    * @param ids the resources of the object
    */
   release(object: KubeObject, ids: readonly string[]): Promise<string[]>;
 }
+
+/** What a kind says about it; storing is the same for every kind. */
+export type DeclaredDelivery<Spec, R extends Remote> = Pick<Delivery<Spec, R>, 'handout' | 'renewal'> &
+  Partial<Pick<Delivery<Spec, R>, 'lostOverlapMs'>>;
 
 /** The reconcile cannot proceed until something else changes. Not a failure; shown as a condition. */
 export class Blocked extends Error {

@@ -14,6 +14,8 @@ export interface Handout {
   readonly key: string;
   /** The member of the resource that has it. */
   readonly member: string;
+  /** The member that says when it was issued, if the resource can issue several, one after the other. */
+  readonly issuedMember?: string;
   /** Whether only the response to the create contains it, so that it can be lost. Otherwise, every response does. */
   readonly isOneTime: boolean;
 }
@@ -31,6 +33,15 @@ export function handout(
 
 /** The value in a response; undefined if the response does not contain it. */
 export function valueIn({ member }: Handout, remote: object): string | undefined {
+  return textIn(remote, member);
+}
+
+/** When the value that is in use was issued; undefined if a resource has only one. */
+export function issuedAtIn({ issuedMember }: Handout, remote: object): string | undefined {
+  return issuedMember === undefined ? undefined : textIn(remote, issuedMember);
+}
+
+function textIn(remote: object, member: string): string | undefined {
   const value: unknown = new Map<string, unknown>(Object.entries(remote)).get(member);
   return typeof value === 'string' ? value : undefined;
 }

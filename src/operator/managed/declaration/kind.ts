@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Client } from '../../../client/client.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { CelRule } from './cel.ts';
-import type { Delivery, External, Finding, Remote } from './external.ts';
+import type { DeclaredDelivery, External, Finding, Remote } from './external.ts';
 import { type ManagedSpec, managedSpec } from './spec.ts';
 
 export interface PrinterColumn {
@@ -95,7 +95,7 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote> {
   /** Whether the handed-out value has the rights of a user at the management API. */
   handsOutUserRights?(spec: Spec): boolean;
   /** The value that the resource hands out, which is stored in a Secret, and when it is replaced. */
-  readonly delivery?: Pick<Delivery<Spec, R>, 'handout' | 'renewal'>;
+  readonly delivery?: DeclaredDelivery<Spec, R>;
 }
 
 export type SpecOf<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & ManagedSpec;

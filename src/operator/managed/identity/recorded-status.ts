@@ -45,6 +45,7 @@ export const managedStatus = z.looseObject({
   sources: z.array(usedSource).optional(),
   references: z.array(usedReference).optional(),
   expiresAt: z.string().optional(),
+  issuedAt: z.string().optional(),
   lastHandledRotateAt: z.string().optional(),
   lastHandledReconcileAt: z.string().optional(),
   conditions: z.array(condition).optional(),
@@ -195,6 +196,7 @@ export function looksSettled(object: KubeObject): boolean {
     status.id === recorded &&
     doubtAbout(object) === 'none' &&
     !isReconcileRequested(object) &&
+    annotation(object, ANNOTATION.rotation) === undefined &&
     annotation(object, ANNOTATION.rotateRequestedAt) === annotation(object, ANNOTATION.rotateHandledAt) &&
     wasInSync(status, object)
   );

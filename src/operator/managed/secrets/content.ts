@@ -31,18 +31,23 @@ export function defaultSecretName({ suffix }: Pick<Handout, 'suffix'>, { metadat
 }
 
 /** A value with the resource that hands it out. */
-export interface Handed {
-  id: string;
+export interface Handed extends Issue {
   value: string;
 }
 
-/** Whether the Secret is as it was written, for this resource and from this template; with this value, if it is known. */
+/** Which value: that of a resource or, if the resource can issue several, the one issued at this time. */
+export interface Issue {
+  id: string;
+  issuedAt?: string | undefined;
+}
+
+/** Whether the Secret is as it was written, for this issue and from this template; with this value, if it is known. */
 export function isIntact(
   handout: Handout,
   cached: CachedSecret | undefined,
   object: KubeObject,
   spec: SecretSpec,
-  { id, value }: { id: string; value?: string | undefined },
+  { id, issuedAt, value }: Issue & { value?: string | undefined },
 ): boolean {
   if (!cached || !isOwnedBy(cached.object, object)) return false;
   const { metadata } = cached.object;
@@ -52,6 +57,7 @@ export function isIntact(
   return (
     cached.object.type === handout.secretType &&
     cached.digests[handout.idKey] === sha256Hex(id) &&
+    (issuedAt === undefined || metadata.annotations?.[ANNOTATION.issuedAt] === issuedAt) &&
     (value === undefined || cached.digests[spec.secret.key] === sha256Hex(value)) &&
     cached.digests[spec.secret.key] !== undefined &&
     cached.digests[spec.secret.key] === metadata.annotations?.[ANNOTATION.tokenSha256] &&
@@ -63,10 +69,14 @@ export function isIntact(
   );
 }
 
-/** The value in the Secret, if it belongs to this resource and is unaltered. */
-export function storedValue(handout: Handout, existing: KubeObject | undefined, id: string): string | undefined {
-  if (!existing) return undefined;
-  if (idIn(existing, handout) !== id) return undefined;
+/** The value in the Secret, if it is of this issue and unaltered. */
+export function storedValue(
+  handout: Handout,
+  existing: KubeObject | undefined,
+  { id, issuedAt }: Issue,
+): string | undefined {
+  if (!existing || idIn(existing, handout) !== id) return undefined;
+  if (issuedAt !== undefined && annotation(existing, ANNOTATION.issuedAt) !== issuedAt) return undefined;
   const digest = annotation(existing, ANNOTATION.tokenSha256);
   const others = Object.entries(encodedData(existing)).filter(([key]) => key !== handout.idKey);
   return others.map(([, value]) => decode(value)).find((value) => sha256Hex(value) === digest);
@@ -93,7 +103,7 @@ export function secretBody(
   handout: Handout,
   object: KubeObject,
   spec: SecretSpec,
-  { id, value }: Handed,
+  { id, issuedAt, value }: Handed,
   existing?: KubeObject,
 ) {
   const owner: OwnerReference = {
@@ -115,7 +125,12 @@ export function secretBody(
       name: secretNameOf(handout, object, spec),
       ...(existing ? { uid: existing.metadata.uid, resourceVersion: existing.metadata.resourceVersion } : {}),
       labels: { ...before?.labels, ...labels },
-      annotations: { ...before?.annotations, ...annotations, [ANNOTATION.tokenSha256]: sha256Hex(value) },
+      annotations: {
+        ...before?.annotations,
+        ...annotations,
+        [ANNOTATION.tokenSha256]: sha256Hex(value),
+        ...(issuedAt !== undefined && { [ANNOTATION.issuedAt]: issuedAt }),
+      },
       ownerReferences: [owner],
     },
     data: { ...before?.data, ...data },

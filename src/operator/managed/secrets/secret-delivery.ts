@@ -2,12 +2,14 @@
 import { z } from 'zod';
 import { KubeError } from '../../kube/kube-error.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { Delivery, Recipient, Remote } from '../declaration/external.ts';
-import { type Handout, valueIn } from '../declaration/handout.ts';
+import type { DeclaredDelivery, Delivery, Recipient, Remote } from '../declaration/external.ts';
+import { type Handout, issuedAtIn, valueIn } from '../declaration/handout.ts';
 import { readIdentity } from '../identity/identity.ts';
+import { readStatus } from '../identity/recorded-status.ts';
 import {
   defaultSecretName,
   type Handed,
+  type Issue,
   isIntact,
   type SecretSpec,
   secretBody,
@@ -30,24 +32,26 @@ type MayExist = (id: string) => Promise<boolean>;
 export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implements Delivery<Spec, R> {
   readonly handout: Handout;
   readonly renewal: Delivery<Spec, R>['renewal'];
+  readonly #declared: DeclaredDelivery<Spec, R>;
   readonly #secrets: SecretAccess;
   readonly #mayExist: MayExist;
   /** By namespace, when a new Secret was last accepted, unless a later one was not. */
   readonly #acceptedAt = new Map<string | undefined, number>();
 
-  constructor(declared: Pick<Delivery<Spec, R>, 'handout' | 'renewal'>, secrets: SecretAccess, mayExist: MayExist) {
+  constructor(declared: DeclaredDelivery<Spec, R>, secrets: SecretAccess, mayExist: MayExist) {
     this.handout = declared.handout;
     this.renewal = declared.renewal;
+    this.#declared = declared;
     this.#secrets = secrets;
     this.#mayExist = mayExist;
   }
 
-  async prepare(object: KubeObject, declared: Spec): Promise<void> {
+  async prepare(object: KubeObject, declared: Spec, isForGood = false): Promise<void> {
     const { namespace } = object.metadata;
     const { spec, name } = this.#named(object, declared);
     requireName(name);
     // If the Secret cannot be created after all, repeating the create returns the token again.
-    if (!this.#secrets.cached(object, name) && this.#acceptsSecrets(namespace)) return;
+    if (!isForGood && !this.#secrets.cached(object, name) && this.#acceptsSecrets(namespace)) return;
     const body = (known?: KubeObject) => secretBody(this.handout, object, spec, UNKNOWN, known);
     // Even if the Secret is known to exist: in a namespace that is being deleted, it can still be written.
     const existing = await this.#existing(object, body(), this.#secrets.tryCreate(body(), namespace));
@@ -60,25 +64,30 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   async deliver(recipient: Recipient, declared: Spec, remote: R): Promise<'held' | 'lost'> {
     const { object } = recipient;
     const { id } = remote;
+    const issue = { id, issuedAt: issuedAtIn(this.handout, remote) };
     const { spec, name } = this.#named(object, declared);
     const shown = valueIn(this.handout, remote);
     // A one-time value in a response was just issued and cannot be read again. A cached Secret does not prove it is stored.
     const isNew = this.handout.isOneTime && shown !== undefined;
     if (!isNew && this.#formerNames(object, name).length === 0) {
-      if (this.#isIntact(object, spec, { id, value: shown })) return 'held';
+      if (this.#isIntact(object, spec, { ...issue, value: shown })) return 'held';
     }
     // A new value usually needs a new Secret: create it without a read; an existing one causes a conflict.
     const mayExist = shown === undefined || this.#secrets.cached(object, name) !== undefined;
     const existing = mayExist ? await this.#find(object, name, id) : undefined;
     const former = await this.#findFormer(object, name);
-    const stored = () => [existing, ...former].map((secret) => storedValue(this.handout, secret, id)).find(Boolean);
+    const stored = () => [existing, ...former].map((secret) => storedValue(this.handout, secret, issue)).find(Boolean);
     const value = shown ?? stored();
     if (value === undefined) return 'lost';
     // Check after reading the Secrets: if an object releases one later, the resource version makes our write fail.
     await recipient.mustBeNewest();
-    await this.#write(object, spec, { id, value }, existing);
+    await this.#write(object, spec, { ...issue, value }, existing);
     for (const secret of former) await this.#secrets.delete(secret);
     return 'held';
+  }
+
+  lostOverlapMs(spec: Spec): number {
+    return this.#declared.lostOverlapMs?.(spec) ?? 0;
   }
 
   nameFor(object: KubeObject, spec: Spec): string {
@@ -91,15 +100,20 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
     return (
       externalId !== undefined &&
       this.#formerNames(object, name).length === 0 &&
-      this.#isIntact(object, spec, { id: externalId })
+      this.#isIntact(object, spec, { id: externalId, issuedAt: this.#shownIssue(object) })
     );
+  }
+
+  /** When the current value was issued, according to the status; undefined if there is only one. */
+  #shownIssue(object: KubeObject): string | undefined {
+    return this.handout.issuedMember === undefined ? undefined : readStatus(object).issuedAt;
   }
 
   async stored(object: KubeObject): Promise<string[]> {
     const secrets = await this.#findFormer(object, undefined);
     return secrets.flatMap((secret) => {
       const id = idIn(secret, this.handout);
-      return id !== undefined && storedValue(this.handout, secret, id) !== undefined ? [id] : [];
+      return id !== undefined && storedValue(this.handout, secret, { id }) !== undefined ? [id] : [];
     });
   }
 
@@ -195,7 +209,7 @@ export class SecretDelivery<Spec extends SecretSpec, R extends Remote> implement
   }
 
   /** According to the cache. */
-  #isIntact(object: KubeObject, spec: SecretSpec, expected: { id: string; value?: string | undefined }): boolean {
+  #isIntact(object: KubeObject, spec: SecretSpec, expected: Issue & { value?: string | undefined }): boolean {
     const cached = this.#secrets.cached(object, secretNameOf(this.handout, object, spec));
     return isIntact(this.handout, cached, object, spec, expected);
   }

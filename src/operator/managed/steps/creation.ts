@@ -8,9 +8,9 @@ import type { ManagedObject } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
 import { claimedBy } from './claim.ts';
 import { guarded } from './guarding.ts';
-import { handOver } from './handover.ts';
+import { handOver, requireDeliverable } from './handover.ts';
 import { recoverIdentity } from './recovery.ts';
-import { changedForGood, type FoundRemote, lost, requireDeliverable, supersede } from './replacement.ts';
+import { changedForGood, type FoundRemote, lost, supersede } from './replacement.ts';
 
 /** After this many fresh starts in one reconcile, the create is left to the next one. */
 const MOST_GENERATIONS_AT_ONCE = 3;
@@ -39,7 +39,7 @@ export async function createRemote(managed: ManagedObject, spec: ManagedSpec): P
     }
     const held = await handOver(managed, spec, remote, identity.generation);
     if (delivery && held === 'lost') {
-      await supersede(managed, spec, remote, lost(delivery));
+      await supersede(managed, spec, remote, lost(delivery.handout));
       continue;
     }
     await managed.persist({ ...identity, externalId: remote.id }, claimedBy(managed.manager));

@@ -1,5 +1,4 @@
 /** Storing what a new resource hands out, before its id is recorded. */
-
 import { KubeError } from '../../kube/kube-error.ts';
 import { Blocked, type Remote } from '../declaration/external.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
@@ -32,3 +31,15 @@ export async function handOver(
 
 /** Whether no repetition helps. In a namespace that is being deleted, the object goes as well. */
 const isRefusal = (error: unknown) => error instanceof Blocked || (error instanceof KubeError && error.isForbidden);
+
+/**
+ * Ensures that the Secret can be written before a token is issued. A lost Secret may be the first sign that the object or its
+ * namespace is being deleted.
+ * @param isForGood whether the token cannot be taken back
+ */
+export async function requireDeliverable(managed: ManagedObject, spec: ManagedSpec, isForGood = false): Promise<void> {
+  if (managed.isDeliverable) return;
+  await managed.mustBeNewest();
+  await managed.kind.delivery?.prepare(managed.object, spec, isForGood);
+  managed.isDeliverable = true;
+}

@@ -4,13 +4,17 @@
  */
 import { EVENT_REASON } from '../../contract/reasons.ts';
 import type { Delivery, Remote, Renewal } from '../declaration/external.ts';
+import type { Handout } from '../declaration/handout.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
 import { everythingOf, knows, nextGeneration, readIdentity } from '../identity/identity.ts';
 import { specPaths } from '../object/findings.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
+import { ROTATION_ENDED } from '../secrets/begun-rotation.ts';
 import { isRotationBegun, rotationHandled } from '../secrets/rotation.ts';
+import { requireDeliverable } from './handover.ts';
 import { closeCreates } from './recovery.ts';
+import { announce, resumeRotation, rotate } from './rotation.ts';
 
 export interface FoundRemote {
   remote: Remote;
@@ -27,12 +31,26 @@ export async function findRemote(managed: ManagedObject, spec: ManagedSpec): Pro
   if (!remote) return recreate(managed, externalId);
   const changed = changedForGood(managed, spec, remote);
   if (changed) return (await findRolledBack(managed, spec)) ?? supersede(managed, spec, remote, changed);
-  const renewal = delivery?.renewal(managed.object, spec, remote, managed.kind.now());
-  if (renewal?.due) return supersede(managed, spec, remote, renewal.due);
+  const resumed = await resumeRotation(managed, spec);
+  const current = resumed ?? remote;
+  const renewal = delivery?.renewal(managed.object, spec, current, managed.kind.now());
+  if (renewal?.due) return renew(managed, spec, current, renewal.due);
+  if (resumed) return { remote: resumed, isHeld: true };
   const held = delivery ? await delivery.deliver(managed, spec, remote) : 'held';
   // The token of an adopted credential was never known here: leave the credential alone until a rotation is requested.
   if (delivery && held === 'lost' && generation > 0) return reissue(managed, spec, remote, delivery);
   return { remote, isHeld: held === 'held' };
+}
+
+/** Has the resource issue another value if it can, or else replaces it. */
+async function renew(
+  managed: ManagedObject,
+  spec: ManagedSpec,
+  remote: Remote,
+  renewal: Renewal,
+): Promise<FoundRemote | undefined> {
+  if (!managed.kind.external.rotate) return supersede(managed, spec, remote, renewal);
+  return { remote: await rotate(managed, spec, remote, renewal), isHeld: true };
 }
 
 async function reissue(
@@ -47,9 +65,10 @@ async function reissue(
     managed.retry(pauseUntil);
     return { remote, isHeld: false };
   }
-  await supersede(managed, spec, remote, lost(delivery));
+  const renewal = lost(delivery.handout, delivery.lostOverlapMs(spec));
+  const found = await renew(managed, spec, remote, renewal);
   managed.reissueBackoff.reissued(uid, managed.kind.now());
-  return undefined;
+  return found;
 }
 
 async function findRolledBack(managed: ManagedObject, spec: ManagedSpec): Promise<FoundRemote | undefined> {
@@ -123,9 +142,8 @@ export async function supersede(
   const next = nextGeneration(readIdentity(managed.object), retire);
   await managed.persist(next, asRotated(managed));
   const isOneTime = managed.kind.delivery?.handout.isOneTime;
-  if (renewal.cause === 'lost') managed.recordEvent('Warning', EVENT_REASON.tokenReissued, renewal.message);
-  else if (renewal.cause === 'changed' || !isOneTime) managed.replaces = renewal.message;
-  else managed.recordEvent('Normal', EVENT_REASON.tokenRotated, renewal.message);
+  if (renewal.cause !== 'changed' && isOneTime) return void announce(managed, renewal);
+  managed.replaces = renewal.message;
   managed.reissued = renewal.cause;
 }
 
@@ -138,21 +156,12 @@ export function changedForGood({ kind }: ManagedObject, spec: ManagedSpec, remot
 }
 
 /** Any new resource handles a requested rotation: another one would only revoke a fresh token. */
-const asRotated = ({ kind, object }: ManagedObject) => (kind.delivery ? rotationHandled(object) : {});
-
-/**
- * Ensures that the Secret can be written before a token is issued. A lost Secret may be the first sign that the object or its
- * namespace is being deleted.
- */
-export async function requireDeliverable(managed: ManagedObject, spec: ManagedSpec): Promise<void> {
-  if (managed.isDeliverable) return;
-  await managed.mustBeNewest();
-  await managed.kind.delivery?.prepare(managed.object, spec);
-  managed.isDeliverable = true;
-}
+const asRotated = ({ kind, object }: ManagedObject) =>
+  kind.delivery ? { ...rotationHandled(object), ...ROTATION_ENDED } : {};
 
 /** The renewal of a one-time value that is no longer stored. */
-export function lost({ handout }: Pick<Delivery<never, never>, 'handout'>): Renewal {
-  const message = `The ${handout.what} is no longer in its Secret; issuing a new one and revoking the old one`;
-  return { cause: 'lost', overlapMs: 0, message };
+export function lost({ what }: Pick<Handout, 'what'>, overlapMs = 0): Renewal {
+  const old = overlapMs === 0 ? 'revoking the old one' : `the old one keeps working for another ${overlapMs / 1000} s`;
+  const message = `The ${what} is no longer in its Secret; issuing a new one and ${old}`;
+  return { cause: 'lost', overlapMs, message };
 }

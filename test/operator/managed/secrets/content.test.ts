@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ANNOTATION, MANAGED_BY, SECRET_TYPE } from '../../../../src/operator/contract/names.ts';
-import { type KubeObject, kubeObject } from '../../../../src/operator/kube/kube-object.ts';
+import { annotation, type KubeObject, kubeObject } from '../../../../src/operator/kube/kube-object.ts';
 import { handout, valueIn } from '../../../../src/operator/managed/declaration/handout.ts';
 import {
   isIntact,
@@ -107,7 +107,7 @@ test.each<[string, KubeObject | undefined, string | undefined]>([
   ['is lost with the data', { ...written(), data: undefined }, undefined],
   ['is lost with the Secret', undefined, undefined],
 ])('the stored token %s', (_, secret, expected) => {
-  expect(storedValue(token, secret, 'cr_1')).toBe(expected);
+  expect(storedValue(token, secret, { id: 'cr_1' })).toBe(expected);
 });
 
 test('the body of a create has token and id, and names its owner', () => {
@@ -145,4 +145,27 @@ test('the body of a patch leaves alone metadata that others added', () => {
   const { labels, annotations } = secretBody(token, credential, spec, handed, existing).metadata;
   expect(labels).toEqual({ [MANAGED_BY.label]: MANAGED_BY.value });
   expect(Object.keys(annotations)).toEqual([ANNOTATION.template, ANNOTATION.tokenSha256]);
+});
+
+test('a Secret holds the value of one issue, if a resource can issue several', () => {
+  const [first, second] = ['2026-11-21T10:00:00.000Z', '2026-11-22T10:00:00.000Z'];
+  const secret = kubeObject.parse({
+    ...written(),
+    metadata: {
+      ...written().metadata,
+      ...secretBody(token, credential, spec, { ...handed, issuedAt: first }).metadata,
+    },
+  });
+  expect(annotation(secret, ANNOTATION.issuedAt)).toBe(first);
+  for (const [issuedAt, expected] of [
+    [first, true],
+    [second, false],
+    [undefined, true],
+  ] as const) {
+    const issue = { id: 'cr_1', issuedAt };
+    expect(isIntact(token, cached(secret), credential, spec, issue)).toBe(expected);
+    expect(storedValue(token, secret, issue)).toBe(expected ? 't0ken' : undefined);
+  }
+  const rewritten = secretBody(token, credential, spec, { ...handed, issuedAt: second }, secret);
+  expect(rewritten.metadata.annotations[ANNOTATION.issuedAt]).toBe(second);
 });

@@ -51,12 +51,14 @@ describe('before anything is created, a Secret', () => {
 test('no Secret is tried within a minute of one that was accepted, until one is refused', async () => {
   const taken = { secrets: [written('taken', strangers)], cached: [] };
   const { delivery, deliver, cluster, to } = await delivering(taken);
-  const requestsToPrepare = async () => {
+  const requestsToPrepare = async (isForGood = false) => {
     const before = cluster.asked().length;
-    await delivery.prepare(to({ name: 'another' }), spec);
+    await delivery.prepare(to({ name: 'another' }), spec, isForGood);
     return cluster.asked().length - before;
   };
   expect([await requestsToPrepare(), await requestsToPrepare()]).toEqual([1, 0]);
+  // What is issued cannot be taken back.
+  expect(await requestsToPrepare(true)).toBe(1);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
   onTestFinished(() => void vi.useRealTimers());
   expect([await requestsToPrepare(), await requestsToPrepare()]).toEqual([1, 0]);

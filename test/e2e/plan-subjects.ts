@@ -8,6 +8,7 @@ import type { AttachedKind } from '../../src/operator/kinds/attached-kind.ts';
 import { ifExists } from '../../src/operator/kinds/external-of-family.ts';
 import type { FamilyField } from '../../src/operator/kinds/family-fields.ts';
 import type { Remote } from '../../src/operator/managed/declaration/external.ts';
+import { issuedAtIn } from '../../src/operator/managed/declaration/handout.ts';
 import type { Edit } from './plan-lives.ts';
 import type { Stack } from './stack.ts';
 
@@ -42,6 +43,7 @@ export interface Subject {
 const unique = (members: readonly string[]) => [...new Set(members)].sort();
 
 export function ofKind(kind: KindRow['kind'], client: Client): Subject {
+  const issued = (remote: Remote) => kind.delivery && issuedAtIn(kind.delivery.handout, remote);
   return {
     async find({ annotations }, shown) {
       const wanted = shown ?? annotations?.[ANNOTATION.adopt];
@@ -52,7 +54,8 @@ export function ofKind(kind: KindRow['kind'], client: Client): Subject {
       if (!before) return { action: after ? 'create' : 'none', members: [] };
       const members = unique(differing(kind.fields, before.remote, after?.remote));
       if (before.remote.id !== after?.remote.id) return { action: 'replace', members };
-      return { action: members.length > 0 ? 'change' : 'none', members };
+      const isRotated = issued(before.remote) !== issued(after.remote);
+      return { action: members.length > 0 || isRotated ? 'change' : 'none', members };
     },
     said: (action, paths) => ({
       action,

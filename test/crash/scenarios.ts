@@ -89,6 +89,10 @@ function renameSecret(to: string) {
   };
 }
 
+async function forgetTokens({ stage }: Cast): Promise<void> {
+  await stage.query("update idempotency_keys set created_at = created_at - interval '25 hours'");
+}
+
 const deleteInTheApi = ({ stage }: Cast) => stage.deleteInTheApi();
 
 async function deleteInTheApiAndSay(cast: Cast): Promise<void> {
@@ -199,6 +203,30 @@ export const undisturbedButFor = {
   },
 } satisfies Record<string, Scenario>;
 
+/** Checks that one more secret was issued for each object, and no resource was replaced. */
+async function mustRotateOnce({ stage, each }: Cast, since: unknown): Promise<string[]> {
+  const problems = each.map(async (one) => {
+    const object = await stage.find(one);
+    const { externalId, generation } = object ? readIdentity(object) : {};
+    const text = "select 1 from events where id > $1 and resource_id = $2 and 'signing_secret' = any(changed_fields)";
+    const { length } = await stage.query(text, [since, externalId]);
+    return [
+      ...(length === 1 ? [] : [`${length} secrets were issued instead of 1`]),
+      ...(generation === 1 ? [] : [`it has its resource number ${generation}`]),
+    ];
+  });
+  return (await Promise.all(problems)).flat();
+}
+
+/** A rotation of a value whose resource stays. */
+export const rotateInPlace: Scenario = {
+  name: 'rotates the signing secret of an event destination',
+  rows: secretRows.filter(({ name }) => name === 'EventDestination'),
+  given: (cast) => editSecrets(cast, () => ({ rotation: { overlap: SOME_OVERLAP } })),
+  act: withSecrets.rotate.act,
+  always: mustRotateOnce,
+};
+
 /** Scenarios in which something else happens before the operator is back. Only the final declaration counts. */
 export const disturbedToo = {
   createdThenDeleted: {
@@ -214,10 +242,13 @@ export const disturbedToo = {
   tokenExpired: {
     name: 'creates a credential, and the API has forgotten the token when it is back',
     act: createAgent,
-    meanwhile: async ({ stage }) => {
-      const text = "update idempotency_keys set created_at = created_at - interval '25 hours'";
-      await stage.query(text);
-    },
+    meanwhile: forgetTokens,
+  },
+  secretExpired: {
+    ...rotateInPlace,
+    name: 'rotates a signing secret, and the API has forgotten it when it is back',
+    always: async () => [],
+    meanwhile: forgetTokens,
   },
   keyExchanged: {
     name: 'creates a credential, and comes back with another API key',
@@ -249,30 +280,6 @@ export const disturbedToo = {
     meanwhile: renameSecret('third'),
   },
 } satisfies Record<string, Scenario>;
-
-/** Checks that one more secret was issued for each object, and no resource was replaced. */
-async function mustRotateOnce({ stage, each }: Cast, since: unknown): Promise<string[]> {
-  const problems = each.map(async (one) => {
-    const object = await stage.find(one);
-    const { externalId, generation } = object ? readIdentity(object) : {};
-    const text = "select 1 from events where id > $1 and resource_id = $2 and 'signing_secret' = any(changed_fields)";
-    const { length } = await stage.query(text, [since, externalId]);
-    return [
-      ...(length === 1 ? [] : [`${length} secrets were issued instead of 1`]),
-      ...(generation === 1 ? [] : [`it has its resource number ${generation}`]),
-    ];
-  });
-  return (await Promise.all(problems)).flat();
-}
-
-/** A rotation of a value whose resource stays. */
-export const rotateInPlace: Scenario = {
-  name: 'rotates the signing secret of an event destination',
-  rows: secretRows.filter(({ name }) => name === 'EventDestination'),
-  given: (cast) => editSecrets(cast, () => ({ rotation: { overlap: SOME_OVERLAP } })),
-  act: withSecrets.rotate.act,
-  always: mustRotateOnce,
-};
 
 async function listOf({ stage }: Cast, { kind, row, n }: Cast['each'][number], list: string) {
   const declared = (await stage.declare(row, n)).lists?.[list];

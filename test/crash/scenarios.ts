@@ -173,7 +173,7 @@ export const withSecrets = {
     name: 'replaces a deleted Secret',
     given: createEach,
     act: async ({ stage, each }) => {
-      for (const { name } of each) await stage.deleteSecret(name);
+      for (const { name, row } of each) await stage.deleteSecret(`${name}${row.kind.delivery?.handout.suffix ?? ''}`);
     },
   },
   secretRenamed: {

@@ -30,8 +30,8 @@ const httpHosts = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim().toLowerCase()))
   .refine(
-    (hosts) => hosts.every((host) => URL.canParse(`http://${host}`) && new URL(`http://${host}`).hostname === host),
-    'must be comma-separated host names or addresses without ports, as in broker.example.internal,10.0.0.7',
+    (hosts) => hosts.every((host) => !host.includes('*') && URL.parse(`http://${host}`)?.hostname === host),
+    'must be comma-separated host names or addresses without wildcards and ports, as in broker.example.internal,10.0.0.7',
   );
 
 export const apiSettings = {

@@ -93,6 +93,10 @@ describe('the settings of the API', () => {
     expect(named).toEqual(Object.keys(wrong));
   });
 
+  test.each(['broker.internal:8080', '*', '*.svc', 'a b'])('EVENT_HTTP_HOSTS cannot be %s', (value) => {
+    expect(problems({ EVENT_HTTP_HOSTS: value })).toEqual([expect.stringContaining('EVENT_HTTP_HOSTS')]);
+  });
+
   const MOST = Number.MAX_SAFE_INTEGER;
   test.each([
     ['PORT', 0, 65_535],

@@ -11,6 +11,7 @@ const api = await startApi(
     bootstrapApiKey: BENCH_KEY,
     encryptionKey: KEYRING,
     poolSize: 20,
+    eventDelivery: process.env.BENCH_EVENT_DELIVERY !== 'false',
     // Requests are counted, but never refused.
     rateLimit: 1_000_000,
     rateLimitPerOwner: 1_000_000,

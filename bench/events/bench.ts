@@ -15,6 +15,7 @@ import { tableHead, tableRow } from '../table.ts';
 import { HOST, type Receiver, startReceiver } from './receiver.ts';
 import { addDestination, change, fill } from './rows.ts';
 import { signedPosts } from './signed-posts.ts';
+import { benchWrites } from './writes.ts';
 
 const EVENTS = 10_000;
 const WAITING = 100_000;
@@ -52,6 +53,8 @@ export async function benchEvents({ out, rounds = ROUNDS }: BenchOptions): Promi
     await rate(bench, `events, ${WAITING} waiting for another destination`, bare);
     await delay(bench, `, ${WAITING} waiting for another destination`);
     await claims(bench);
+    await benchWrites(stage, { out, rounds: rounds * 2 });
+    out('');
   } finally {
     for (const step of undo.toReversed()) await step();
   }
@@ -131,7 +134,6 @@ async function claims(bench: Bench): Promise<void> {
     bench.out(tableRow([`ms of ${name}, ${taken.length} times`, quantiles(taken), '']));
   const grown = (process.memoryUsage().rss - before) / 2 ** 20;
   bench.out(tableRow(['MiB more memory meanwhile', grown.toFixed(0), '']));
-  bench.out('');
 }
 
 function quantiles(values: number[]): string {

@@ -29,7 +29,7 @@ const NEEDS_MORE: Readonly<Record<string, string>> = {
 interface InstallPage {
   /** In the order of the pages, each on one line. */
   commands: readonly string[];
-  /** Names of this release in docs/operations.md. */
+  /** Names of this release in docs/operations.md, except the worker's, which the pages do not enable. */
   namedInOperations: ReadonlySet<string>;
   /** Stand-ins for the CustomResourceDefinitions of the Prometheus operator, which accept anything. */
   monitoringKinds: object;
@@ -66,7 +66,7 @@ async function installPage(own: ControlPlane, folder: string): Promise<InstallPa
   const env = { HOME: home, PATH: [home, process.env.PATH].join(delimiter), KUBECONFIG: own.kubeconfigPath };
   return {
     commands,
-    namedInOperations: new Set(operations.match(/tunnels-tunnel-operator[\w-]*/g)),
+    namedInOperations: new Set(operations.match(/tunnels-tunnel-operator(?!-worker)[\w-]*/g)),
     monitoringKinds: { apiVersion: 'v1', kind: 'List', items: ['ServiceMonitor', 'PrometheusRule'].map(crd) },
     run: (command) =>
       new Promise((resolve) => {

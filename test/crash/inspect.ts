@@ -5,7 +5,6 @@ import { storyRow } from '../../dev/fixtures/story-rows.ts';
 import { waitFor } from '../../dev/processes/wait.ts';
 import { createClient } from '../../src/client/client.ts';
 import { ANNOTATION, FINALIZER, SECRET_TYPE } from '../../src/operator/contract/names.ts';
-import { REASON } from '../../src/operator/contract/reasons.ts';
 import { eventDestinationKind } from '../../src/operator/kinds/event-destination.ts';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import type { ResourceType } from '../../src/operator/kube/kube-api.ts';
@@ -16,17 +15,8 @@ import { readStatus } from '../../src/operator/managed/identity/recorded-status.
 import { SECRETS } from '../../src/operator/managed/secrets/secret-cache.ts';
 import { conditionProblems } from '../settled.ts';
 import type { Declared, PolicySpec } from './declared.ts';
+import { type Outline, sketch, sketchSecret } from './outline.ts';
 import type { Stage } from './stage.ts';
-
-/** What two runs of the same story must have in common, ids and times left out. */
-export interface Outline {
-  [object: string]: {
-    generation: number;
-    conditions: string[];
-    annotations: string[];
-    secret?: { type: unknown; keys: string[]; labels: string[]; annotations: string[] };
-  };
-}
 
 interface Inspection {
   /** In sentences; empty when the promise is kept. */
@@ -282,26 +272,4 @@ async function checkSecret(
 
 function rulesOf(rules: readonly Rule[], id: string): Rule[] {
   return rules.filter(({ ip_policy }) => ip_policy.id === id);
-}
-
-/** Drift is reported after its correction: a crash in between leaves the correct state, and nothing to report. */
-const alike = (reason: string) => (reason === REASON.driftCorrected ? REASON.upToDate : reason);
-
-function sketch(object: KubeObject): Outline[string] {
-  const { conditions = [] } = readStatus(object);
-  return {
-    generation: readIdentity(object).generation,
-    conditions: conditions.map(({ type, status, reason }) => `${type}=${status} ${alike(reason)}`).toSorted(),
-    annotations: Object.keys(object.metadata.annotations ?? {}).toSorted(),
-  };
-}
-
-function sketchSecret(secret: KubeObject) {
-  const { labels = {}, annotations = {} } = secret.metadata;
-  return {
-    type: secret.type,
-    keys: Object.keys(secretData.parse(secret.data ?? {})).toSorted(),
-    labels: Object.entries(labels).flat(),
-    annotations: Object.keys(annotations).toSorted(),
-  };
 }

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { storyRows } from '../../dev/fixtures/story-rows.ts';
 import { isDeep } from '../tier.ts';
 import { chains, check, type Point } from './kill-points.ts';
+import { editsOfModules } from './module-scenarios.ts';
 import {
   disturbedToo,
-  editsOfModules,
   rotateInPlace,
   type Scenario,
   secretRows,

@@ -69,5 +69,7 @@ test.each<[string, () => Promise<Pick<Child, 'pid' | 'kill' | 'exited'>>]>([
   expect(await holders()).toEqual([String(other.pid)]);
   other.kill('SIGTERM');
   expect(await other.exited).toEqual({ code: 0, signal: null });
+  // Nothing is left that could deliver.
   await api.client.eventSubscriptions.delete(subscription.id);
+  await api.client.eventDestinations.delete(id);
 });

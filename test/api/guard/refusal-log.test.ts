@@ -1,6 +1,6 @@
 /** What is logged when requests are refused by the thousand. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { refusalLog, refusalLogs } from '../../../src/api/guard/refusal-log.ts';
+import { failureLog, refusalLog, refusalLogs } from '../../../src/api/guard/refusal-log.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -34,6 +34,22 @@ test('the first refusal is logged, and then the count of each minute that had an
   expect(taken()).toEqual([]);
   vi.advanceTimersByTime(MINUTE_MS);
   expect(taken()).toEqual([[{ most: 5, refused: 7 }, 'refused']]);
+});
+
+test('the first failure of a kind of work is logged with its cause, and then the count of each minute', () => {
+  const failed = failureLog(log);
+  const err = new Error('read-only');
+  times(300, () => failed(err, 'deliver events', { destination: 'ed_1' }));
+  failed(err, 'renew leases');
+  expect(taken()).toEqual([
+    [{ err, destination: 'ed_1' }, 'could not deliver events'],
+    [{ err }, 'could not renew leases'],
+  ]);
+  vi.advanceTimersByTime(MINUTE_MS);
+  expect(taken()).toEqual([
+    [{ failed: 300 }, 'could not deliver events'],
+    [{ failed: 1 }, 'could not renew leases'],
+  ]);
 });
 
 test('after a minute without refusals, the next one is logged as the first', () => {

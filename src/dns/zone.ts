@@ -23,11 +23,11 @@ export interface Found {
   authorities: DnsRecord[];
 }
 
-/** Of a record: as short as can be, since a challenge is replaced and looked up again. In seconds. */
+/** How long resolvers keep a text, in seconds: another challenge replaces it, and is looked up at once. */
 const TTL = 1;
-/** Of what does not exist, by RFC 2308. In seconds. */
+/** How long resolvers remember that something does not exist (RFC 2308), in seconds. */
 const NEGATIVE_TTL = 1;
-/** Of the records of the zone itself. In seconds. */
+/** How long resolvers keep the records of the zone itself, in seconds. */
 const APEX_TTL = 300;
 
 /** Answers one question of class IN or ANY. @throws what `texts` throws */

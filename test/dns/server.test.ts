@@ -90,36 +90,31 @@ describe('a response that is too long for UDP', () => {
   });
 });
 
-test('a TCP connection answers several queries, and is closed when none comes', async () => {
-  const socket = connect(server.port, '127.0.0.1');
+/** How many of so many queries on one connection are answered before the server closes it. */
+async function answeredOf(count: number, port: number): Promise<number> {
   const message = query('one.acme.example.com', 'TXT');
   const framed = Buffer.concat([Buffer.from([0, message.length]), message]);
-  socket.write(Buffer.concat([framed, framed]));
+  const socket = connect(port, '127.0.0.1');
+  socket.write(Buffer.concat(Array.from({ length: count }, () => framed)));
   let received = 0;
   socket.on('data', (chunk) => {
     received += chunk.length;
   });
   await once(socket, 'close');
   const { length } = encode(await ask(message, server.port, 'tcp'));
-  expect(received).toBe(2 * (2 + length));
+  return received / (2 + length);
+}
+
+test('a TCP connection answers several queries, and is closed when none comes', async () => {
+  expect(await answeredOf(2, server.port)).toBe(2);
 });
 
 test('more queries from one network than the limit are not answered', async () => {
   const limited = await startDnsServer({ ...common, queriesPerSecond: 3 });
   try {
-    const message = query('one.acme.example.com', 'TXT');
-    const socket = connect(limited.port, '127.0.0.1');
-    const framed = Buffer.concat([Buffer.from([0, message.length]), message]);
-    // Two seconds' worth and one: however the clock stands, one is too many.
-    socket.write(Buffer.concat(Array.from({ length: 7 }, () => framed)));
-    let received = 0;
-    socket.on('data', (chunk) => {
-      received += chunk.length;
-    });
-    await once(socket, 'close');
-    const { length } = encode(await ask(message, server.port, 'tcp'));
-    expect(received).toBeLessThanOrEqual(6 * (2 + length));
-    expect(received).toBeGreaterThanOrEqual(3 * (2 + length));
+    // Within one second or two, however the clock stands; the last one is too many in any case.
+    const answered = await answeredOf(7, limited.port);
+    expect([3, 4, 5, 6]).toContain(answered);
   } finally {
     await limited.stop();
   }

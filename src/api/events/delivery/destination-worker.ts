@@ -13,7 +13,7 @@ import type { Health } from './health.ts';
 
 /** Deliveries at once, for one destination. */
 export const IN_FLIGHT = 16;
-/** The same after a failure: what a receiver holds up should not be in the way of others. */
+/** The same after a failure, so that a receiver that hangs does not take the permits of others. */
 const IN_FLIGHT_WHILE_FAILING = 2;
 /** Heads that are read ahead at most, so that no delivery waits for a statement. */
 const AHEAD = 512;
@@ -83,7 +83,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
     for (const { resourceId } of batch) busy.delete(resourceId);
     settledSinceRead += batch.length;
     mostInFlight = batch.at(-1)?.state === 'pending' ? IN_FLIGHT_WHILE_FAILING : IN_FLIGHT;
-    // A stream without deliveries is the end of an error in counting, and no delivery.
+    // An empty stream only had a wrong count; it is not a delivery.
     options.observe(batch.filter((result) => result.id !== null));
     if (await health.note(batch)) destination = undefined;
     return true;
@@ -95,7 +95,7 @@ export async function serve({ lease, lost }: HeldLease, options: WorkerOptions):
         destination = await options.open(id);
         openedAt = performance.now();
       }
-      // A slow receiver must not fill the memory with what waits for it.
+      // By the pace of the receiver: events that wait for a slow one must not fill the memory.
       const ahead = Math.min(AHEAD, IN_FLIGHT + 2 * settledSinceRead);
       if (!destination) ready.length = 0;
       else if (ready.length < ahead / 2) {

@@ -54,7 +54,7 @@ export async function retryNow(db: Executor, destinationId: string): Promise<voi
   await db.query({ name: 'event_streams.retry_now', text, values: [destinationId, MOST_STREAMS] });
 }
 
-/** Makes a pending delivery due at once, or what it waits for. Returns whether it is pending. */
+/** Makes the stream of a pending delivery due at once. Returns whether the delivery is pending. */
 export async function hasten(db: Executor, id: string): Promise<boolean> {
   const text = `
     with pending as (select destination_id, resource_id from event_deliveries where id = $1 and state = 'pending'),

@@ -132,12 +132,14 @@ export async function settle(db: Executor, lease: Lease, settled: readonly Settl
         from result r where d.id = r.id and d.id = any($5)),
     ended as (
       delete from event_streams s using result r
-       where s.destination_id = $4 and s.resource_id = r."resourceId" and s.resource_id = any($6) and r.state <> 'pending' and s.pending = 1),
+       where s.destination_id = $4 and s.resource_id = r."resourceId" and s.resource_id = any($6)
+         and r.state <> 'pending' and s.pending = 1),
     stream as (
       update event_streams s
          set pending = s.pending - (r.state <> 'pending')::integer, next_at = coalesce(r.next_at, now())
         from result r
-       where s.destination_id = $4 and s.resource_id = r."resourceId" and s.resource_id = any($6) and not (r.state <> 'pending' and s.pending = 1))
+       where s.destination_id = $4 and s.resource_id = r."resourceId" and s.resource_id = any($6)
+         and not (r.state <> 'pending' and s.pending = 1))
     select count(*) as held from held`;
   // Also as arrays: without them, a plan made for short tables reads the whole of them.
   const ids = [settled.map(({ id }) => id), settled.map(({ resourceId }) => resourceId)];

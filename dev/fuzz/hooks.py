@@ -17,6 +17,14 @@ def before_call(context, case, kwargs):
             case.path_parameters[name] = value[:-26] + "0" * 26
 
 
+@schemathesis.hook
+def filter_case(context, case):
+    # Optional ids, enums and dates take "" for none. The document does not say so, since it would make their types in
+    # generated clients plain strings.
+    negative = case.meta is not None and not case.meta.generation.mode.is_positive
+    return not (negative and isinstance(case.body, dict) and "" in case.body.values())
+
+
 @schemathesis.check
 def the_key_of_this_run_is_valid(ctx, response, case):
     if response.status_code == 401 and response.request.headers.get("Authorization") == f"Bearer {KEY}":
@@ -41,7 +49,7 @@ BEYOND_SCHEMAS = [
         r"^is required with a client_",
         r"^is required with an (idempotency scope|Idempotency-)",
         r"^must have exactly one of (github|webhook), ",
-        r"^is required with before_id",
+        r"^is required with before_(id|metadata)",
         r"^may be set only with (a|your own) client_id",
         r"^must be after ",
         r"^must be empty: a response with status \d+ has no content",
@@ -59,7 +67,7 @@ BEYOND_SCHEMAS = [
         r"^the port must be a number",
         r"^write international names in ASCII",
         # Times.
-        r"^must not be before 1970",
+        r"^must not be before (1970|since)",
         r"^must be between the years 0001 and 9999",
         # Names, including the host of an address, since patterns let some invalid ones through.
         r"\bhost name\b",

@@ -61,12 +61,14 @@ const otlpHeaders = {
 };
 /** Headers that the sender sets, or that would change to whom it speaks. */
 const SENDERS = ['content-type', 'expect', 'host', 'user-agent'];
-const requestHeaders = headers.superRefine((given, context) => {
-  for (const name of SENDERS.filter((each) => each in given))
-    context.addIssue({ code: 'custom', path: [name], message: 'is set by the service', input: given });
-});
+const requestHeaders = headers
+  .superRefine((given, context) => {
+    for (const name of SENDERS.filter((each) => each in given))
+      context.addIssue({ code: 'custom', path: [name], message: 'is set by the service', input: given });
+  })
+  .meta(otlpHeaders);
 const otlpLogs = z
-  .strictObject({ url: webUrl.meta(otlpUrl), headers: requestHeaders.nullish().meta(otlpHeaders) })
+  .strictObject({ url: webUrl.meta(otlpUrl), headers: requestHeaders.nullish() })
   .transform((given) => ({ url: given.url, headers: given.headers ?? {} }))
   .meta({ id: 'OTLPLogsInput' });
 const shownOtlpLogs = z

@@ -1,6 +1,14 @@
 /** From the bytes of a query to those of its response. */
-import { AUTHORITATIVE_ANSWER, decode, encode, type Packet, RECURSION_DESIRED, TRUNCATED_RESPONSE } from 'dns-packet';
-import { answerFrom, type Found, type Zone } from './zone.ts';
+import {
+  AUTHORITATIVE_ANSWER,
+  decode,
+  encode,
+  type Packet,
+  type Question,
+  RECURSION_DESIRED,
+  TRUNCATED_RESPONSE,
+} from 'dns-packet';
+import type { Found } from './zone.ts';
 
 /** Bytes of a UDP message without EDNS (RFC 1035), and the most with it: what no path fragments (DNS flag day 2020). */
 const PLAIN_UDP_BYTES = 512;
@@ -12,8 +20,11 @@ const CODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REF
 const HEADER_BYTES = 12;
 const RESPONSE_BIT = 0x80;
 
+/** Answers a question of class IN or ANY. */
+export type Answer = (question: Question) => Promise<Found>;
+
 export interface RespondOptions {
-  zone: Zone;
+  answer: Answer;
   transport: 'udp' | 'tcp';
   onError: (error: unknown) => void;
 }
@@ -34,7 +45,7 @@ interface Response extends Pick<Found, 'answers' | 'authorities'> {
   flags: number;
 }
 
-async function responseTo(asked: Packet & { opcode?: string }, { zone, onError }: RespondOptions): Promise<Response> {
+async function responseTo(asked: Packet & { opcode?: string }, { answer, onError }: RespondOptions): Promise<Response> {
   const only = (code: keyof typeof CODES) => ({ code: CODES[code], flags: 0, answers: [], authorities: [] });
   if (asked.opcode !== 'QUERY') return only('NOTIMP');
   const version = ednsOf(asked)?.ednsVersion ?? 0;
@@ -43,7 +54,7 @@ async function responseTo(asked: Packet & { opcode?: string }, { zone, onError }
   if (!question || others.length > 0) return only('FORMERR');
   if (question.class !== 'IN' && question.class !== 'ANY') return only('REFUSED');
   try {
-    const { code, authoritative, answers, authorities } = await answerFrom(zone, question);
+    const { code, authoritative, answers, authorities } = await answer(question);
     return { code: CODES[code], flags: authoritative ? AUTHORITATIVE_ANSWER : 0, answers, authorities };
   } catch (error) {
     onError(error);

@@ -1,13 +1,12 @@
-/** An authoritative DNS server for one zone, on UDP and TCP. */
+/** An authoritative DNS server, on UDP and TCP. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { respond } from './respond.ts';
+import { type Answer, respond } from './respond.ts';
 import { sourceLimit } from './source-limit.ts';
-import type { Zone } from './zone.ts';
 
 export interface DnsServerOptions {
-  zone: Zone;
+  answer: Answer;
   /** Address to listen on, IPv4 or IPv6. */
   host: string;
   /** The same for UDP and TCP. 0: one that is free for TCP. */
@@ -33,7 +32,7 @@ const LENGTH_BYTES = 2;
 
 /** @throws if the port cannot be listened on */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
-  const { zone, host, port, queriesPerSecond = 200, idleMs = 10_000, onError = () => undefined } = options;
+  const { answer, host, port, queriesPerSecond = 200, idleMs = 10_000, onError = () => undefined } = options;
   const isWithinLimit = sourceLimit(queriesPerSecond);
   const connections = new Set<Socket>();
 
@@ -45,7 +44,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
         idle.refresh();
         const response =
           source !== undefined && isWithinLimit(source)
-            ? await respond(query, { zone, transport: 'tcp', onError })
+            ? await respond(query, { answer, transport: 'tcp', onError })
             : undefined;
         if (!response) return;
         if (!socket.write(withLength(response))) await once(socket, 'drain');
@@ -81,7 +80,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
   let isStopped = false;
   udp.on('message', async (query, sender) => {
     if (!isWithinLimit(sender.address)) return;
-    const response = await respond(query, { zone, transport: 'udp', onError });
+    const response = await respond(query, { answer, transport: 'udp', onError });
     // Its sender may be gone, or never have existed.
     if (response && !isStopped) udp.send(response, sender.port, sender.address, () => undefined);
   });

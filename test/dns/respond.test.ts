@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { respond } from '../../src/dns/respond.ts';
 import { query } from './dns-client.ts';
-import { testZone } from './zone.ts';
+import { fromTestZone } from './zone.ts';
 
 const PACKETS = { numRuns: 4_096 };
-const udp = (message: Buffer) => respond(message, { zone: testZone, transport: 'udp', onError: () => undefined });
+const udp = (message: Buffer) => respond(message, { answer: fromTestZone, transport: 'udp', onError: () => undefined });
 
 /** The most that the sender of these bytes can take, whatever they mean. */
 const MOST = 1232;

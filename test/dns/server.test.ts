@@ -4,10 +4,10 @@ import { encode } from 'dns-packet';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startDnsServer } from '../../src/dns/server.ts';
 import { ask, query, TRANSPORTS } from './dns-client.ts';
-import { testZone } from './zone.ts';
+import { fromTestZone } from './zone.ts';
 
 const errors: unknown[] = [];
-const common = { zone: testZone, host: '127.0.0.1', port: 0 };
+const common = { answer: fromTestZone, host: '127.0.0.1', port: 0 };
 const server = await startDnsServer({ ...common, idleMs: 300, onError: (error) => void errors.push(error) });
 afterAll(() => server.stop());
 

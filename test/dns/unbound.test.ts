@@ -1,15 +1,15 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { noUnbound, startUnbound } from '../../dev/acme/unbound.ts';
 import { startDnsServer } from '../../src/dns/server.ts';
 import { skipFor } from '../skip.ts';
-import { noUnbound, startUnbound } from './unbound.ts';
-import { testZone } from './zone.ts';
+import { fromTestZone, testZone } from './zone.ts';
 
-const server = await startDnsServer({ zone: testZone, host: '127.0.0.1', port: 0 });
+const server = await startDnsServer({ answer: fromTestZone, host: '127.0.0.1', port: 0 });
 afterAll(() => server.stop());
 
 describe('a resolver that checks letters and asks for each label', skipFor(noUnbound), async () => {
   if (noUnbound !== undefined) return;
-  const { resolver, stop } = await startUnbound(testZone.apex, server.port);
+  const { resolver, stop } = await startUnbound([{ apex: testZone.apex, port: server.port }]);
   afterAll(stop);
 
   test.each([

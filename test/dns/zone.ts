@@ -1,5 +1,6 @@
 /** A zone with every kind of name. */
-import type { Zone } from '../../src/dns/zone.ts';
+import type { Answer } from '../../src/dns/respond.ts';
+import { answerFrom, type Zone } from '../../src/dns/zone.ts';
 
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
   'one.acme.example.com': ['a'],
@@ -17,3 +18,5 @@ export const testZone: Zone = {
     return TEXTS[name];
   },
 };
+
+export const fromTestZone: Answer = (question) => answerFrom(testZone, question);

@@ -3,14 +3,20 @@ import { Resolver } from 'node:dns/promises';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startChild, waitForChild } from '../../dev/processes/child-process.ts';
-import { isOnPath } from '../../dev/processes/shell.ts';
 import { freePort } from '../../src/postgres/ports.ts';
+import { startChild, waitForChild } from '../processes/child-process.ts';
+import { isOnPath } from '../processes/shell.ts';
 
 export const noUnbound = isOnPath('unbound') ? undefined : 'there is no unbound on this machine';
 
-/** It asks our server for what is below `apex`, with letters in random case and name by name from the top. */
-export async function startUnbound(apex: string, port: number) {
+interface Zone {
+  apex: string;
+  /** Of its name server, on 127.0.0.1. */
+  port: number;
+}
+
+/** It asks for what is below each apex with letters in random case, and name by name from the top. */
+export async function startUnbound(zones: readonly [Zone, ...Zone[]]) {
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-unbound-'));
   const own = await freePort();
   const config = `
@@ -29,10 +35,7 @@ server:
   qname-minimisation: yes
   qname-minimisation-strict: yes
   do-ip6: no
-stub-zone:
-  name: "${apex}"
-  stub-addr: 127.0.0.1@${port}
-`;
+${zones.map(({ apex, port }) => `stub-zone:\n  name: "${apex}"\n  stub-addr: 127.0.0.1@${port}\n`).join('')}`;
   const file = join(folder, 'unbound.conf');
   await writeFile(file, config);
   const child = startChild({
@@ -42,10 +45,10 @@ stub-zone:
   const resolver = new Resolver({ tries: 1, timeout: 2_000 });
   resolver.setServers([`127.0.0.1:${own}`]);
   // It refuses no question, so any answer means that it is there.
-  await waitForChild(child, 'answer', async () => (await resolver.resolveSoa(apex)) !== undefined);
+  await waitForChild(child, 'answer', async () => (await resolver.resolveSoa(zones[0].apex)) !== undefined);
   const stop = async () => {
     await child.stop();
     await rm(folder, { recursive: true, force: true });
   };
-  return { resolver, stop };
+  return { resolver, port: own, stop };
 }

@@ -22,6 +22,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   settings: ['errors.ts'],
   postgres: ['errors.ts', 'retry'],
   tracing: ['settings'],
+  acme: [],
   dns: [],
 
   'resources/formats': [],
@@ -205,7 +206,8 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   settings: 'Settings from flags and the environment; durations, whole numbers.',
   postgres: 'The embedded PostgreSQL: finds its binaries, starts and stops it, and starts it again when it dies.',
   tracing: 'Traces of both programs. Loads OpenTelemetry only where they are sent somewhere.',
-  dns: 'An authoritative DNS server for one zone, on UDP and TCP.',
+  acme: 'A client of certificate authorities that speak ACME.',
+  dns: 'An authoritative DNS server, for one zone of challenges.',
   'resources/formats':
     'What texts may look like: ACL rules, CIDR blocks, domain names, hostports, URLs, X.509 and SSH names.',
   'resources/definition': 'What a family, a field, a reference, an id, an error is.',

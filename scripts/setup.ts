@@ -2,14 +2,14 @@
  * npm run setup [-- name …]
  *
  * Makes sure that everything the tests and the demo need is available: by default the control plane and helm;
- * `promtool`, `kstatus` and `lua` only by name.
+ * `promtool`, `kstatus`, `lua` and `pebble` only by name.
  */
 import { BinaryUnavailable, ensureBinaries } from '../dev/control-plane/binaries.ts';
 import type { BinaryName } from '../dev/control-plane/binary-name.ts';
 import { formatProgress } from '../dev/control-plane/progress.ts';
 
 const REQUIRED = ['etcd', 'kube-apiserver', 'kubectl', 'helm'] as const;
-const KNOWN: readonly BinaryName[] = [...REQUIRED, 'kube-controller-manager', 'promtool', 'kstatus', 'lua'];
+const KNOWN: readonly BinaryName[] = [...REQUIRED, 'kube-controller-manager', 'promtool', 'kstatus', 'lua', 'pebble'];
 
 /** Finds, fetches or builds the control plane's binaries, and reports progress on standard error. */
 export async function ensureControlPlaneBinaries(): Promise<void> {

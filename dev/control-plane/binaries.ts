@@ -12,7 +12,14 @@ import { BuildFailed, buildGroups, goBuild, hasGo } from './go-build.ts';
 import { currentPlatform, type Platform } from './platform.ts';
 import { type Progress, trackProgress } from './progress.ts';
 import { fetchPublished, publication, SOURCES, type Sources } from './published.ts';
-import { HELM_VERSION, KSTATUS_VERSION, KUBERNETES_VERSION, LUA_VERSION, PROMETHEUS_VERSION } from './versions.ts';
+import {
+  HELM_VERSION,
+  KSTATUS_VERSION,
+  KUBERNETES_VERSION,
+  LUA_VERSION,
+  PEBBLE_VERSION,
+  PROMETHEUS_VERSION,
+} from './versions.ts';
 
 /** A binary could not be obtained in any way. The message says which one, what was tried, and what would help. */
 export class BinaryUnavailable extends Error {
@@ -96,6 +103,7 @@ function cacheDirectory(name: BinaryName, { os, arch }: Platform): string {
     promtool: `prometheus-${PROMETHEUS_VERSION}`,
     kstatus: `kstatus-${KSTATUS_VERSION}`,
     lua: `lua-${LUA_VERSION}`,
+    pebble: `pebble-${PEBBLE_VERSION}`,
   };
   return join(cacheRoot(), versions[name] ?? KUBERNETES_VERSION, `${os}-${arch}`);
 }

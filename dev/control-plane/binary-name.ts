@@ -7,4 +7,5 @@ export type BinaryName =
   | 'helm'
   | 'promtool'
   | 'kstatus'
-  | 'lua';
+  | 'lua'
+  | 'pebble';

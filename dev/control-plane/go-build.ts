@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { BinaryName } from './binary-name.ts';
 import { otherKubernetes } from './other-kubernetes.ts';
-import { HELM_VERSION, KUBERNETES_VERSION, PINNED_KUBERNETES, PROMETHEUS_VERSION } from './versions.ts';
+import { HELM_VERSION, KUBERNETES_VERSION, PEBBLE_VERSION, PINNED_KUBERNETES, PROMETHEUS_VERSION } from './versions.ts';
 
 const [MAJOR, MINOR] = KUBERNETES_VERSION.split('.');
 const KUBERNETES_VARIABLES = { gitVersion: `v${KUBERNETES_VERSION}`, gitMajor: MAJOR, gitMinor: MINOR };
@@ -35,6 +35,7 @@ const RECIPES: Readonly<Record<BinaryName, Recipe>> = {
   promtool: promtool(),
   kstatus: { module: 'kstatus', package: '.' },
   lua: { module: 'lua', package: '.' },
+  pebble: { package: `github.com/letsencrypt/pebble/v2/cmd/pebble@v${PEBBLE_VERSION}` },
 };
 
 function helm(): Recipe {

@@ -11,3 +11,4 @@ export const LUA_VERSION = '1.1.2';
 /** `TEST_HELM` names another one, such as the newest Helm 3. */
 export const HELM_VERSION = process.env.TEST_HELM || '4.3.1';
 export const PROMETHEUS_VERSION = '3.16.0';
+export const PEBBLE_VERSION = '2.10.3';

@@ -1,9 +1,9 @@
 /** Periodically deletes expired idempotency keys, replaced signing secrets, old events and their deliveries. */
 import type { FastifyBaseLogger } from 'fastify';
 import { sweep } from './crud/idempotency.ts';
-import { dropEndedLeases } from './events/leases/leases.ts';
 import { pruneDeliveries, pruneDestinations } from './events/queue/delivery-retention.ts';
 import { deleteEndedSecrets } from './families/event-signing-secret.ts';
+import { dropEndedLeases } from './leases/leases.ts';
 import type { Database } from './store/database.ts';
 import { pruneEvents } from './store/event-retention.ts';
 import { countPrunedEvents } from './telemetry/metrics.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { claimLeases } from '../../../src/api/events/leases/leases.ts';
 import { leaseOf } from '../../../src/api/events/queue/streams.ts';
+import { claimLeases } from '../../../src/api/leases/leases.ts';
 import { eventDestination } from '../../../src/resources/event-destination.ts';
 import { startTestApi } from '../harness.ts';
 import { untilNothingIsOverdue } from './overdue.ts';

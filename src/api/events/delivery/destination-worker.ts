@@ -3,8 +3,8 @@
  * Results are written together, so that a quick receiver costs two statements for many deliveries.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { HeldLease } from '../../leases/lease-holder.ts';
 import type { Database } from '../../store/database.ts';
-import type { HeldLease } from '../leases/lease-holder.ts';
 import { destinationOf, dueHeads, type Head, settle } from '../queue/streams.ts';
 import type { Courier } from '../wire/courier.ts';
 import type { Destination } from '../wire/targets.ts';

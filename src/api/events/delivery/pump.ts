@@ -3,8 +3,8 @@
  * whose lease it gets. What a dead process leaves behind, another one finds by polling.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { createLeaseHolder, type HeldLease } from '../../leases/lease-holder.ts';
 import type { Database } from '../../store/database.ts';
-import { createLeaseHolder, type HeldLease } from '../leases/lease-holder.ts';
 import { fanOut, isQueued } from '../queue/fan-out.ts';
 import { destinationOf, dueDestinations, leaseOf } from '../queue/streams.ts';
 import type { Courier } from '../wire/courier.ts';

@@ -3,8 +3,8 @@
  * statement. Those that change a stream take the lease of its destination as proof that no other process works on it.
  */
 import { z } from 'zod';
+import { heldBy, type Lease } from '../../leases/leases.ts';
 import type { Executor } from '../../store/database.ts';
-import { heldBy, type Lease } from '../leases/leases.ts';
 
 /** The name of the lease of a destination. */
 export const leaseOf = (destinationId: string) => `event_destination/${destinationId}`;

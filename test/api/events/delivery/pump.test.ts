@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { type Pump, type PumpOptions, startPump } from '../../../../src/api/events/delivery/pump.ts';
-import { claimLeases } from '../../../../src/api/events/leases/leases.ts';
 import { backlogOf } from '../../../../src/api/events/queue/backlog.ts';
 import { fanOut } from '../../../../src/api/events/queue/fan-out.ts';
 import { leaseOf, settle } from '../../../../src/api/events/queue/streams.ts';
 import type { SentEvent } from '../../../../src/api/events/wire/cloud-event.ts';
 import type { Courier } from '../../../../src/api/events/wire/courier.ts';
 import type { Answer } from '../../../../src/api/events/wire/sender.ts';
+import { claimLeases } from '../../../../src/api/leases/leases.ts';
 import type { Outcome } from '../../../../src/api/telemetry/event-metrics.ts';
 import { eventDestination } from '../../../../src/resources/event-destination.ts';
 import { eventSubscription } from '../../../../src/resources/event-subscription.ts';

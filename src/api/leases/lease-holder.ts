@@ -1,5 +1,5 @@
 /** The leases of this process: renewed while it lives, and given up when the database does not confirm them in time. */
-import type { Executor } from '../../store/database.ts';
+import type { Executor } from '../store/database.ts';
 import { claimLeases, type Lease, releaseLeases, renewLeases } from './leases.ts';
 
 export interface HeldLease {

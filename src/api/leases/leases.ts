@@ -4,7 +4,7 @@
  * checks the fence (`heldBy`) cannot take effect after another process has claimed the job. Times are the database's.
  */
 import { z } from 'zod';
-import type { Executor } from '../../store/database.ts';
+import type { Executor } from '../store/database.ts';
 
 export interface Lease {
   readonly name: string;

@@ -30,6 +30,7 @@ import { readBodies } from './http/request-body.ts';
 import { requestId } from './http/request-headers.ts';
 import { addRoutes } from './http/route.ts';
 import { addUnknownRoutes, collectMethods } from './http/unknown-routes.ts';
+import { addChallengeRoute } from './issuance/challenge-route.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { addDocs } from './openapi/page.ts';
 import { createSecrets, type Secrets } from './secrets/sealing.ts';
@@ -152,6 +153,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addUnknownRoutes(app, methods, rateLimiter.countStranger);
   if (!options.metricsElsewhere) serveMetrics(app, metrics, rateLimiter);
   addHealth(app, db, shutdown);
+  addChallengeRoute(app, db, rateLimiter.countStranger);
   const lastUse = recordLastUse(app, db);
 
   await app.register(async (scope) => {

@@ -5,6 +5,7 @@ import { readSettings } from '../settings/settings.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { buildApp } from './app.ts';
 import { bootstrap } from './bootstrap.ts';
+import { startChallengeDns, startIssuance } from './certificate-issuance.ts';
 import { openConfigured } from './configured-database.ts';
 import { NO_BASE } from './crud/view.ts';
 import { watchEventBacklog } from './event-backlog.ts';
@@ -111,7 +112,10 @@ export async function startApi(
       secrets,
       platform,
       courier,
-      onChange: () => delivery?.wake(),
+      onChange: () => {
+        delivery?.wake();
+        issuance?.wake();
+      },
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,
@@ -138,14 +142,18 @@ export async function startApi(
       metricsPort === undefined ? undefined : { port: metricsPort, app: buildMetricsServer(app.metrics, app.log) };
     // Stopped after the API, so that metrics can be read during the stop.
     undo.add(async () => metrics?.app.close());
+    const api = { db, secrets, platform, eventBase, courier };
+    const dns = await startChallengeDns(api, config, logger);
+    undo.add(async () => dns?.stop());
     const endBacklog = watchEventBacklog(db, logger);
     const { deadlineMs } = shutdown;
-    const delivery = config.eventDelivery
-      ? startEventDelivery({ db, secrets, platform, eventBase, courier }, { logger, deadlineMs })
-      : undefined;
+    const delivery = config.eventDelivery ? startEventDelivery(api, { logger, deadlineMs }) : undefined;
     if (!delivery) logger?.info('EVENT_DELIVERY is false: events wait for a process of "tunnel-operator worker"');
+    const issuance = startIssuance(api, config, logger);
     // All in the time of the requests under way, also if the database or a receiver does not respond.
-    undo.add(() => Promise.all([app.close(), within(deadlineMs, Promise.all([delivery?.stop(), endBacklog()]))]));
+    undo.add(() =>
+      Promise.all([app.close(), within(deadlineMs, Promise.all([delivery?.stop(), issuance?.stop(), endBacklog()]))]),
+    );
     const makeKey = () =>
       bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);
     // A given key works before the first request. A generated one is shown only once, so it is created last: after a

@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { apiBaseUrl, duration, onOff, wholeNumber } from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
+import { certificateSettings } from './certificate-settings.ts';
 import { BYTES_IN_FLIGHT } from './guard/bytes-in-flight.ts';
 import { CONNECTION_LIMITS } from './guard/connections.ts';
 import { LOAD_LIMITS } from './guard/load-shedding.ts';
@@ -229,6 +230,7 @@ export const apiSettings = {
       'hosts, comma-separated, that events may be sent to by plain http, such as a broker in the cluster; its addresses also need EVENT_ALLOW_NETWORKS',
     schema: httpHosts.optional(),
   },
+  ...certificateSettings,
   maxConnections: {
     env: 'MAX_CONNECTIONS',
     flag: '--max-connections <number>',

@@ -1,6 +1,7 @@
 /** Settings of the worker: those of the API that it needs, and where it listens. */
 import { healthListener } from '../settings/health-listener.ts';
 import type { Settings, Values } from '../settings/settings.ts';
+import { certificateSettings } from './certificate-settings.ts';
 import { keyring } from './secrets/keyring.ts';
 import { type ApiConfig, apiSettings, postgresUrl } from './settings.ts';
 
@@ -27,6 +28,8 @@ export const workerSettings = {
   connectTimeoutMs,
   eventAllowNetworks,
   eventHttpHosts,
+  serviceDomains: apiSettings.serviceDomains,
+  ...certificateSettings,
   ...healthListener,
   shutdownTimeoutMs: apiSettings.shutdownTimeoutMs,
 } as const satisfies Settings;

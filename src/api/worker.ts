@@ -1,5 +1,6 @@
-/** What the API does in the background, in a process without the API: the delivery of events. */
+/** What the API does in the background, in a process without the API: the delivery of events, and certificates. */
 import type { FastifyBaseLogger } from 'fastify';
+import { startChallengeDns, startIssuance } from './certificate-issuance.ts';
 import { openConfigured } from './configured-database.ts';
 import { NO_BASE } from './crud/view.ts';
 import { watchEventBacklog } from './event-backlog.ts';
@@ -45,7 +46,8 @@ export async function startWorker(config: WorkerConfig, logger: FastifyBaseLogge
     await requireMigrated(db).catch(blameDatabase);
     const secrets = await openSecrets(db, config.encryptionKey).catch(blameDatabase);
     const { eventAllowNetworks = [], eventHttpHosts = [] } = config;
-    const platform = { ...DEFAULT_PLATFORM, eventAllowNetworks, eventHttpHosts };
+    const { serviceDomains } = config;
+    const platform = { ...DEFAULT_PLATFORM, serviceDomains, eventAllowNetworks, eventHttpHosts };
     const courier = await eventCourier(db, platform);
     undo.add(() => courier.close());
 
@@ -57,9 +59,12 @@ export async function startWorker(config: WorkerConfig, logger: FastifyBaseLogge
 
     const endBacklog = watchEventBacklog(db, logger);
     const api = { db, secrets, platform, eventBase: config.baseUrl ?? NO_BASE, courier };
+    const dns = await startChallengeDns(api, config, logger);
+    undo.add(async () => dns?.stop());
     const delivery = startEventDelivery(api, { logger, deadlineMs });
+    const issuance = startIssuance(api, config, logger);
     // Also if the database or a receiver does not respond.
-    undo.add(() => within(deadlineMs, Promise.all([delivery.stop(), endBacklog()])));
+    undo.add(() => within(deadlineMs, Promise.all([delivery.stop(), issuance?.stop(), endBacklog()])));
     return { url, stop };
   } catch (error) {
     await stop().catch((failure) => logger.error({ err: failure }, 'could not clean up after a failed start'));

@@ -2,9 +2,9 @@
 import { noPebble, type PebbleOptions, startPebble } from '../../dev/acme/pebble.ts';
 import { noUnbound, startUnbound } from '../../dev/acme/unbound.ts';
 import { startUserZone } from '../../dev/acme/user-zone.ts';
+import { startWebServer } from '../../dev/acme/web-server.ts';
 import { startDnsServer } from '../../src/dns/server.ts';
 import { answerFrom } from '../../src/dns/zone.ts';
-import { startWebServer } from './web-server.ts';
 
 export const noAuthority = noPebble ?? noUnbound;
 

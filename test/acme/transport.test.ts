@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
+import { startWebServer } from '../../dev/acme/web-server.ts';
 import { createAcmeClient } from '../../src/acme/client.ts';
 import { generateAccountKey, readAccountKey } from '../../src/acme/jose.ts';
-import { startWebServer } from './web-server.ts';
 
 const key = readAccountKey(generateAccountKey());
 const cleanups: (() => Promise<unknown>)[] = [];

@@ -35,6 +35,18 @@ describe('the settings of the API', () => {
       eventDelivery: true,
       eventAllowNetworks: undefined,
       eventHttpHosts: undefined,
+      certificateIssuance: true,
+      acmeDirectoryUrl: undefined,
+      acmeContacts: undefined,
+      acmeExternalKeyId: undefined,
+      acmeExternalHmacKey: undefined,
+      acmeProfile: undefined,
+      acmeTrustedCertificates: undefined,
+      acmeSelfCheck: true,
+      acmeResolvers: undefined,
+      acmeNameServers: undefined,
+      acmeDnsPort: undefined,
+      acmeDnsHost: '0.0.0.0',
       maxConnections: 10_000,
       maxConnectionsPerAddress: undefined,
       trustedProxies: undefined,
@@ -53,6 +65,13 @@ describe('the settings of the API', () => {
     ['SERVICE_DOMAINS', 'example.com, Example.ORG', { serviceDomains: ['example.com', 'example.org'] }],
     ['TRUST_PROXY', '10.0.0.0/8, 2001:db8::1', { trustedProxies: ['10.0.0.0/8', '2001:db8::1'] }],
     ['EVENT_DELIVERY', 'false', { eventDelivery: false }],
+    [
+      'ACME_CONTACT',
+      'a@example.com, b@example.com',
+      { acmeContacts: ['mailto:a@example.com', 'mailto:b@example.com'] },
+    ],
+    ['ACME_RESOLVERS', '10.0.0.10, [2001:db8::1]:53', { acmeResolvers: ['10.0.0.10', '[2001:db8::1]:53'] }],
+    ['ACME_DNS_NAMESERVERS', 'ns1.Example.com', { acmeNameServers: ['ns1.example.com'] }],
     ['EVENT_ALLOW_NETWORKS', '10.96.0.0/12', { eventAllowNetworks: ['10.96.0.0/12'] }],
     ['EVENT_HTTP_HOSTS', 'Broker.internal, [::1]', { eventHttpHosts: ['broker.internal', '[::1]'] }],
     [
@@ -81,6 +100,16 @@ describe('the settings of the API', () => {
       RATE_LIMIT_UNAUTHENTICATED: 'few',
       EVENT_ALLOW_NETWORKS: '10.0.0.0/33',
       EVENT_HTTP_HOSTS: 'broker.internal:8080',
+      CERTIFICATE_ISSUANCE: 'yes',
+      ACME_DIRECTORY_URL: 'http://ca.example.com/directory',
+      ACME_CONTACT: 'mailto:ops',
+      ACME_EXTERNAL_HMAC_KEY: 'a+b/c',
+      ACME_TRUSTED_CERTIFICATES: 'ca.pem',
+      ACME_SELF_CHECK: '1',
+      ACME_RESOLVERS: 'dns.example.com',
+      ACME_DNS_NAMESERVERS: 'localhost',
+      ACME_DNS_PORT: '65536',
+      ACME_DNS_HOST: 'localhost',
       MAX_CONNECTIONS: '0',
       MAX_CONNECTIONS_PER_ADDRESS: '-1',
       TRUST_PROXY: '10.0.0.1, 10.0.0.0/33',
@@ -128,12 +157,17 @@ describe('the settings of the API', () => {
     const flags = settings.flatMap(({ flag }) => flag ?? []);
     expect(new Set(flags).size).toBe(flags.length);
     const onlyFromTheEnvironment = settings.filter(({ flag }) => flag === undefined).map(({ env }) => env);
-    expect(onlyFromTheEnvironment).toEqual(['BOOTSTRAP_API_KEY', 'ENCRYPTION_KEY']);
+    expect(onlyFromTheEnvironment).toEqual([
+      'BOOTSTRAP_API_KEY',
+      'ENCRYPTION_KEY',
+      'ACME_EXTERNAL_HMAC_KEY',
+      'ACME_TRUSTED_CERTIFICATES',
+    ]);
   });
 
   test('that are secret are marked', () => {
     const secret = settings.filter((setting) => setting.secret).map(({ env }) => env);
-    expect(secret).toEqual(['DATABASE_URL', 'BOOTSTRAP_API_KEY', 'ENCRYPTION_KEY']);
+    expect(secret).toEqual(['DATABASE_URL', 'BOOTSTRAP_API_KEY', 'ENCRYPTION_KEY', 'ACME_EXTERNAL_HMAC_KEY']);
   });
 });
 

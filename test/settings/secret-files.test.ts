@@ -87,6 +87,7 @@ describe('a secret', () => {
     const all = Object.values({ ...apiSettings, ...operatorSettings, ...tracingSettings });
     const files = all.flatMap((setting) => ('secret' in setting && setting.secret ? setting.env : []));
     expect(files.sort()).toEqual([
+      'ACME_EXTERNAL_HMAC_KEY',
       'BOOTSTRAP_API_KEY',
       'DATABASE_URL',
       'ENCRYPTION_KEY',

@@ -1,10 +1,15 @@
-/** Every event type: three for each family and each module. */
+/** Every event type: three for each family and each module, and those of certificates. */
 
 import { distance } from 'fastest-levenshtein';
 import type { Refusal } from '../../resources/definition/errors.ts';
 import type { EventType } from '../../resources/definition/event-type.ts';
 import { eventTypes } from '../../resources/definition/resource.ts';
-import { EVENT_SUBJECTS, type EventSubject } from '../../resources/event-subjects.ts';
+import {
+  CERTIFICATE_EVENTS,
+  certificateEventType,
+  EVENT_SUBJECTS,
+  type EventSubject,
+} from '../../resources/event-subjects.ts';
 import { withArticle, words } from '../errors/naming.ts';
 
 export interface Catalogue {
@@ -17,11 +22,16 @@ export interface Catalogue {
 export const CATALOGUE = catalogue(EVENT_SUBJECTS);
 
 function catalogue(subjects: readonly EventSubject[]): Catalogue {
-  const types = subjects.flatMap(({ name, family, module }) => {
+  const ofSubjects = subjects.flatMap(({ name, family, module }) => {
     const one = withArticle(family);
     const subject = module === undefined ? one.replace(/^a/, 'A') : `The ${words(module)} module of ${one}`;
     return Object.entries(eventTypes(name)).map(([kind, type]) => ({ type, description: `${subject} was ${kind}.` }));
   });
+  const ofCertificates = Object.entries(CERTIFICATE_EVENTS).map(([kind, description]) => ({
+    type: certificateEventType(kind),
+    description,
+  }));
+  const types = [...ofSubjects, ...ofCertificates];
   const known = new Set<string>(types.map(({ type }) => type));
   return {
     types,

@@ -26,7 +26,7 @@ import { closeIdempotencyKey } from './idempotency-keys.ts';
 import { closeIdempotencyScope, getIdempotencyScope } from './idempotency-scopes.ts';
 import { ipPolicies } from './ip-policy.ts';
 import { ipPolicyRules } from './ip-policy-rule.ts';
-import { reservedDomains } from './reserved-domain.ts';
+import { ACCOUNT_KEYS, reservedDomains } from './reserved-domain.ts';
 import { managerOperations } from './resource-managers.ts';
 import { sshCertificateAuthorities } from './ssh-certificate-authority.ts';
 import { sshHostCertificates } from './ssh-host-certificate.ts';
@@ -85,6 +85,7 @@ export const OPERATIONS: readonly Operation[] = [
 /** The columns with secrets: what a rotation of the encryption key has to re-encrypt. */
 export const SEALED: readonly SealedColumn[] = [
   MODULE_SECRETS,
+  ACCOUNT_KEYS,
   ...MOUNTED.flatMap(({ resource, hooks }) => [
     ...(hooks.sealed ?? []).map((column) => ({ table: resource.table, column })),
     ...sealedColumnsOf(resource),

@@ -12,12 +12,19 @@ import { update } from '../crud/operations.ts';
 import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
+import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 import { coverEdges } from './hostports.ts';
 import { cnameTargets, reservedByService } from './service-domains.ts';
 
+/** The column of the key that an order for a certificate is made with. */
+export const JOB_KEY = 'certificate_job_private_key';
+/** The keys of accounts at certificate authorities. */
+export const ACCOUNT_KEYS = { table: 'acme_accounts', column: 'private_key' } as const;
+
 export const reservedDomains = mount(reservedDomain, {
   aboutCreate: 'Fails with 409 if the domain is already reserved.',
+  sealed: [JOB_KEY],
   aboutDelete: 'Fails with 409 while an edge relies on the domain for one of its hostports.',
   derive(after, before, { platform }) {
     refuseBothCertificates(after, before);
@@ -31,6 +38,8 @@ export const reservedDomains = mount(reservedDomain, {
   },
   afterCreate: coverEdges,
   async beforeUpdate(context, before, after) {
+    if (!isDeepStrictEqual(after.certificate_management_policy, before.certificate_management_policy))
+      await resetJob(context.tx, before.id);
     // Others were accepted earlier, or issued by the service.
     if (after.certificate?.id !== before.certificate?.id)
       await requireNames(context, after.domain, after.certificate?.id);
@@ -128,4 +137,13 @@ function detach(what: string, field: string): Operation {
       return {};
     },
   });
+}
+
+/** Forgets what the job of a domain had begun: its policy is another one from now on. */
+async function resetJob(tx: Executor, id: string): Promise<void> {
+  const text = `
+    update ${reservedDomain.table} set certificate_job_due_at = null, certificate_job_failures = 0,
+      certificate_job_order_at = null, certificate_job_order_url = null, ${JOB_KEY} = null, certificate_renewal = null
+     where id = $1`;
+  await tx.query({ name: 'certificate_jobs.reset', text, values: [id] });
 }

@@ -29,11 +29,19 @@ export const isReservable = (domain: string, services: ServiceDomains) =>
  */
 export function cnameTargets(id: string, domain: string, services: ServiceDomains) {
   const wildcard = domain.startsWith('*.');
-  const name = wildcard ? domain.slice(2) : domain;
-  if (services.some((service) => isBelow(name, service))) {
+  if (services.some((service) => isBelow(wildcard ? domain.slice(2) : domain, service))) {
     return { cname_target: null, acme_challenge_cname_target: null };
   }
-  const label = id.slice(id.lastIndexOf('_') + 1);
-  const target = (kind: string) => `${label}.${kind}.${services[0]}`;
-  return { cname_target: target(CNAME), acme_challenge_cname_target: wildcard ? target(ACME) : null };
+  return {
+    cname_target: `${labelOf(id)}.${CNAME}.${services[0]}`,
+    acme_challenge_cname_target: wildcard ? challengeName(id, services) : null,
+  };
 }
+
+/** The zone below which challenges over DNS are answered. */
+export const challengeZoneName = (services: ServiceDomains) => `${ACME}.${services[0]}`;
+
+/** Where challenges over DNS for a domain are answered. */
+export const challengeName = (id: string, services: ServiceDomains) => `${labelOf(id)}.${challengeZoneName(services)}`;
+
+const labelOf = (id: string) => id.slice(id.lastIndexOf('_') + 1);

@@ -4,13 +4,17 @@ import { OPERATIONS } from '../../../src/api/families/all.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { ALL_MODULES } from '../../../src/resources/modules.ts';
 
-test('the catalogue has three types for each family and each module, and says what they mean', () => {
+test('the catalogue has three types for each family and each module, and those of certificates, and says what they mean', () => {
   const modules = OPERATIONS.filter(({ operationId }) => /^get(TlsEdge|HttpsEdgeRoute).+/.test(operationId));
   expect(ALL_MODULES.map(({ of, name }) => `${of.path}/{id}/${name}`)).toEqual(modules.map(({ path }) => path));
-  expect(CATALOGUE.types).toHaveLength(3 * (FAMILIES.length + modules.length));
+  expect(CATALOGUE.types).toHaveLength(3 * (FAMILIES.length + modules.length) + 3);
   expect(CATALOGUE.types).toContainEqual({
     type: 'https_edge_route_oidc_updated.v0',
     description: 'The OIDC module of an HTTPS edge route was updated.',
+  });
+  expect(CATALOGUE.types).toContainEqual({
+    type: 'reserved_domain_certificate_renewed.v0',
+    description: 'The automatic certificate of a reserved domain was renewed.',
   });
   expect(CATALOGUE.types).toContainEqual({ type: 'ip_policy_created.v0', description: 'An IP policy was created.' });
   expect(CATALOGUE.types).toContainEqual({ type: 'user_deleted.v0', description: 'A user was deleted.' });

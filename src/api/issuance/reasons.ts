@@ -1,0 +1,65 @@
+/** What a job says of itself to the user, in `certificate_management_status`. */
+import type { AcmeError } from '../../acme/errors.ts';
+
+export type ErrorCode = 'INTERNAL_ERROR' | 'DNS_ERROR';
+
+/** An attempt has failed. The message is for the user. */
+export class JobFailed extends Error {
+  override readonly name = 'JobFailed';
+  readonly code: ErrorCode;
+  /** How long the authority asks to wait. */
+  readonly askedMs: number | null;
+  /** Whether the authority has tried to validate the domain. */
+  readonly tried: boolean;
+  /** Whether the job needs another order. */
+  readonly isOrderOver: boolean;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    {
+      askedMs = null,
+      tried = false,
+      isOrderOver = false,
+    }: Partial<Pick<JobFailed, 'askedMs' | 'tried' | 'isOrderOver'>> = {},
+  ) {
+    super(shortened(message));
+    this.code = code;
+    this.askedMs = askedMs;
+    this.tried = tried;
+    this.isOrderOver = isOrderOver;
+  }
+}
+
+/** Errors (RFC 8555, section 6.7) whose cause is the domain or its DNS records, so that its owner can mend them. */
+const OF_THE_DOMAIN = new Set([
+  'caa',
+  'connection',
+  'dns',
+  'incorrectResponse',
+  'rejectedIdentifier',
+  'tls',
+  'unauthorized',
+  'unsupportedIdentifier',
+]);
+
+const MOST_BYTES = 1_024;
+
+/** @param directoryUrl of the authority; addresses on its host, which may identify the account, are left out */
+export function reasonOf(error: AcmeError, directoryUrl: string): { code: ErrorCode; message: string } {
+  const types = [error.type, ...error.subproblems.map(({ type }) => type)].filter((type) => type !== null);
+  const code = types.some((type) => OF_THE_DOMAIN.has(type)) ? 'DNS_ERROR' : 'INTERNAL_ERROR';
+  const { host } = new URL(directoryUrl);
+  const message = error.message.replaceAll(/https?:\/\/[^\s"'<>]+/g, (url) =>
+    URL.parse(url)?.host === host ? '…' : url,
+  );
+  return { code, message };
+}
+
+/** At most 1 KiB of UTF-8. */
+function shortened(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MOST_BYTES) return text;
+  const cut = bytes.subarray(0, MOST_BYTES - 3).toString();
+  return `${cut.replace(/\uFFFD$/, '')}…`;
+}

@@ -1,0 +1,148 @@
+/** Works on the certificate jobs that are due, in every process that runs it. What a dead process leaves, others find due again. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Api } from '../http/operation.ts';
+import { createLeaseHolder, type HeldLease } from '../leases/lease-holder.ts';
+import { databaseTime } from '../store/database-time.ts';
+import { domainOf, dueDomains, type Job, leaseOf, readJob, saveProgress } from './jobs.ts';
+import { JobFailed } from './reasons.ts';
+import { deleteUnused, recordFailure, recordIssued } from './record.ts';
+import { renewalTime } from './schedule.ts';
+import { atRest, failure, type StepContext, takeStep, validityOf } from './step.ts';
+
+export interface RunnerOptions {
+  api: Api;
+  steps: StepContext;
+  /** Names this process in the table of leases. */
+  holder: string;
+  onError: (error: unknown, work: string, about?: Record<string, unknown>) => void;
+  /** Is told of certificates and failed attempts, once they are recorded. */
+  observe?: (result: 'issued' | 'failed', job: Job) => void;
+  /** The time that jobs are due by. Default: that of the database, which all processes share. */
+  now?: () => Promise<Date>;
+  pollMs?: number;
+  leaseMs?: number;
+  /** Jobs at once. */
+  places?: number;
+}
+
+/** Also the time after which another process takes over from one that was killed. */
+const LEASE_MS = 10_000;
+const POLL_MS = 1_000;
+const PLACES = 16;
+/** Until the next step, for which a process keeps a job. */
+const HELD_MS = 5_000;
+const CLEAN_EVERY_MS = 600_000;
+
+export interface Runner {
+  /** Looks for jobs now. */
+  wake(): void;
+  /** Lets the steps under way end, then releases all leases. */
+  stop(): Promise<void>;
+}
+
+export function startRunner({
+  api,
+  steps,
+  holder,
+  onError,
+  observe = () => undefined,
+  now = async () => new Date(await databaseTime(api.db)),
+  pollMs = POLL_MS,
+  leaseMs = LEASE_MS,
+  places = PLACES,
+}: RunnerOptions): Runner {
+  const { db, secrets } = api;
+  const leases = createLeaseHolder(db, { holder, ms: leaseMs, onError: (error) => onError(error, 'renew leases') });
+  const stopping = new AbortController();
+  const working = new Map<string, Promise<void>>();
+  let woken = Promise.withResolvers<void>();
+
+  const sleep = (ms: number) => delay(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+
+  /** Takes the steps of one job until the next is not due soon. */
+  async function work(held: HeldLease): Promise<void> {
+    const domainId = domainOf(held.lease);
+    try {
+      while (!held.lost.aborted && !stopping.signal.aborted) {
+        const at = await now();
+        const job = await readJob(db, secrets, domainId, at);
+        const dueAt = job && (await attempt(held, job, at));
+        // Short waits are cheaper than another claim.
+        if (!dueAt || dueAt.getTime() - at.getTime() > HELD_MS) return;
+        await sleep(dueAt.getTime() - at.getTime());
+      }
+    } catch (error) {
+      onError(error, 'work on certificates', { domain: domainId });
+    } finally {
+      working.delete(domainId);
+      await held.release().catch((error: unknown) => onError(error, 'release a lease'));
+    }
+  }
+
+  /** Takes one step, and records it. Returns when the next one is due; undefined if the job is another process's by now. */
+  async function attempt({ lease }: HeldLease, job: Job, at: Date): Promise<Date | undefined> {
+    const failed = async (progress: Parameters<typeof recordFailure>[3]) => {
+      const isNews = !isSameError(job, progress.status);
+      const isRecorded = await (isNews
+        ? recordFailure(api, lease, job, progress)
+        : saveProgress(db, secrets, lease, job, progress));
+      if (isRecorded) observe('failed', job);
+      return isRecorded ? progress.dueAt : undefined;
+    };
+    try {
+      const step = await takeStep(steps, job, at);
+      if (step.kind === 'progress')
+        return (await saveProgress(db, secrets, lease, job, step.progress)) ? step.progress.dueAt : undefined;
+      if (step.kind === 'failed') return await failed(step.progress);
+      const issuedAt = await now();
+      // Due at once, to ask the authority when to renew it.
+      const progress = { ...atRest(renewalTime({ ...validityOf(step.chain), issuedAt }, null), null), dueAt: issuedAt };
+      const isRecorded = await recordIssued(api, lease, job, { ...step, now: issuedAt, progress });
+      if (isRecorded) observe('issued', job);
+      return undefined;
+    } catch (error) {
+      onError(error, 'work on certificates', { domain: job.domain });
+      return failed(failure(job, new JobFailed('INTERNAL_ERROR', 'an internal error; see the log of the service'), at));
+    }
+  }
+
+  async function round(): Promise<void> {
+    const free = places - working.size;
+    if (free <= 0) return;
+    const due = (await dueDomains(db, await now(), free)).filter((id) => !working.has(id));
+    for (const held of await leases.claim(due.map(leaseOf))) working.set(domainOf(held.lease), work(held));
+  }
+
+  async function run(): Promise<void> {
+    let cleanedAt = Number.NEGATIVE_INFINITY;
+    while (!stopping.signal.aborted) {
+      woken = Promise.withResolvers();
+      await round().catch((error: unknown) => onError(error, 'find certificates to issue'));
+      if (performance.now() - cleanedAt > CLEAN_EVERY_MS) {
+        cleanedAt = performance.now();
+        await deleteUnused(api, stopping.signal).catch((error: unknown) =>
+          onError(error, 'delete unused certificates'),
+        );
+      }
+      await Promise.race([sleep(pollMs), woken.promise]);
+    }
+  }
+  const running = run();
+
+  return {
+    wake: () => woken.resolve(),
+    async stop() {
+      stopping.abort();
+      await running;
+      await Promise.all(working.values());
+      await leases.stop();
+    },
+  };
+}
+
+function isSameError(
+  { status: { provisioning_job: before } }: Job,
+  { provisioning_job: after }: Job['status'],
+): boolean {
+  return before?.error_code === after?.error_code && before?.msg === after?.msg;
+}

@@ -1,0 +1,302 @@
+/**
+ * One step of a job, from what is stored to what is stored next. Each step makes few requests to the authority, none of which
+ * does harm when it is repeated: any process may take it, or take it again.
+ */
+
+import { X509Certificate } from 'node:crypto';
+import { certificateId, certificateRequest, generateCertificateKey } from '../../acme/certificates.ts';
+import type { Order } from '../../acme/client.ts';
+import { AcmeError } from '../../acme/errors.ts';
+import type { Account } from '../../acme/transport.ts';
+import { type Authority, lacksAccount } from './authority.ts';
+import type { Job, Progress } from './jobs.ts';
+import { JobFailed, reasonOf } from './reasons.ts';
+import { leastInterval, nextPoll, type Renewal, renewalTime, retryAfter, type Validity } from './schedule.ts';
+import type { SelfCheck, WantedRecord } from './self-check.ts';
+
+/** Of the first certificate of a chain in PEM. */
+export function validityOf(chain: string): Validity {
+  const { validFromDate, validToDate } = new X509Certificate(chain);
+  return { notBefore: validFromDate, notAfter: validToDate };
+}
+
+export interface PresentCertificate extends Validity {
+  pem: string;
+  issuedAt: Date;
+}
+
+export interface StepContext {
+  authority: Authority;
+  /** The kind of certificate, where the authority has several. */
+  profile: string | undefined;
+  /** Undefined: records are not looked at. */
+  selfCheck: SelfCheck | undefined;
+  /** The record that the owner of a domain has to make so that challenges can be answered; undefined if none is needed. */
+  wantedRecord(job: Job): WantedRecord | undefined;
+  /** Whether the service answers challenges over DNS, without which there are no wildcards. */
+  answersDns: boolean;
+  storeChallenge(domainId: string, token: string, account: Account): Promise<void>;
+  /** The certificate that the domain is served with, if the service has issued it. */
+  present(job: Job): Promise<PresentCertificate | undefined>;
+}
+
+export type Step =
+  /** What is stored, and when the next step is due. */
+  | { kind: 'progress'; progress: Progress }
+  | { kind: 'failed'; progress: Progress }
+  | { kind: 'issued'; chain: string; privateKey: string };
+
+const SECOND = 1_000;
+const ISSUING = 'the authority is issuing the certificate';
+/** Between two looks at an order, where the authority does not say. */
+const LOOK_MS = SECOND;
+
+/** Takes the next step of a job that is due. @throws what is neither the authority's nor the domain's fault */
+export async function takeStep(context: StepContext, job: Job, now: Date): Promise<Step> {
+  try {
+    if (job.orderUrl !== null) return await advance(context, { ...job, orderUrl: job.orderUrl }, now);
+    const present = job.status.provisioning_job === null ? await context.present(job) : undefined;
+    return present ? await watch(context, job, present, now) : await begin(context, job, now);
+  } catch (error) {
+    if (lacksAccount(error)) await context.authority.forgetAccount();
+    return { kind: 'failed', progress: failure(job, toJobFailed(context, error), now) };
+  }
+}
+
+/** A certificate is in place: asks the authority when to renew it, and begins when the time has come. */
+async function watch(context: StepContext, job: Job, present: PresentCertificate, now: Date): Promise<Step> {
+  const renewal = await askRenewal(context, job, present, now);
+  const known = job.status.renews_at;
+  const isKept = known !== null && isSame(renewal, job.renewal);
+  const renewsAt = isKept ? new Date(known) : renewalTime(present, renewal?.window ?? null);
+  if (renewsAt <= now) return begin(context, { ...job, renewal }, now);
+  return { kind: 'progress', progress: atRest(renewsAt, renewal) };
+}
+
+/** What is stored while there is nothing to do but to renew in time. */
+export function atRest(renewsAt: Date, renewal: Renewal | null): Progress {
+  return {
+    dueAt: renewal && renewal.pollAt < renewsAt ? renewal.pollAt : renewsAt,
+    ...{ failures: 0, orderAt: null, orderUrl: null, privateKey: null },
+    renewal,
+    status: { renews_at: renewsAt.toISOString(), provisioning_job: null },
+  };
+}
+
+/** What the authority says about renewing a certificate, asked for no more often than it wants. Null: nothing. */
+async function askRenewal({ authority }: StepContext, job: Job, { pem }: PresentCertificate, now: Date) {
+  const id = certificateId(pem);
+  if (id === undefined) return null;
+  const known = job.renewal?.certificateId === id ? job.renewal : null;
+  if (known && known.pollAt > now) return known;
+  // Without an answer, what is known holds on.
+  const silent: Renewal = { certificateId: id, window: known?.window ?? null, pollAt: nextPoll(now, null) };
+  try {
+    const window = await authority.client.renewalWindow(id);
+    if (!window) return silent;
+    const { start, end, retryAfterMs } = window;
+    return { certificateId: id, window: { start, end }, pollAt: nextPoll(now, retryAfterMs) };
+  } catch (error) {
+    if (error instanceof AcmeError) return silent;
+    throw error;
+  }
+}
+
+/** Whether the instant of the renewal, once chosen, still holds. */
+function isSame(one: Renewal | null, other: Renewal | null): boolean {
+  const key = (renewal: Renewal | null) =>
+    JSON.stringify([renewal?.certificateId, renewal?.window?.start, renewal?.window?.end]);
+  return key(one) === key(other);
+}
+
+/** Places an order. */
+async function begin(context: StepContext, job: Job, now: Date): Promise<Step> {
+  const { authority, selfCheck, profile } = context;
+  const earliest = await earliestOrder(context, job);
+  if (earliest > now) {
+    const since = job.issuedAt?.toISOString();
+    return waiting(job, now, earliest, `the last certificate was issued at ${since}; the next is not due yet`);
+  }
+  const isWildcard = job.domain.startsWith('*.');
+  if (isWildcard && !context.answersDns) {
+    const why = 'this installation does not answer challenges over DNS, which a wildcard needs (ACME_DNS_NAMESERVERS)';
+    throw new JobFailed('INTERNAL_ERROR', why);
+  }
+  const wanted = context.wantedRecord(job);
+  if (wanted) await selfCheck?.(wanted);
+  const account = await authority.account();
+  const orderAt = job.orderAt ?? (await authority.reserveOrder(now));
+  if (orderAt > now) return waiting({ ...job, orderAt }, now, orderAt, 'waiting for its turn: orders are limited');
+  const privateKey = await generateCertificateKey(job.policy.private_key_type);
+  const order = await newOrder(context, account, job, profile);
+  const msg = 'the certificate has been ordered';
+  return waiting({ ...job, orderAt: null, orderUrl: order.url, privateKey }, now, now, msg);
+}
+
+/** Not too soon after the last certificate, whatever else wants one. */
+async function earliestOrder(context: StepContext, job: Job): Promise<Date> {
+  if (job.issuedAt === null) return new Date(0);
+  const present = await context.present(job);
+  // One that is gone may be replaced at once.
+  return present ? new Date(present.issuedAt.getTime() + leastInterval(present)) : new Date(0);
+}
+
+/** The authority accepts one replacement of a certificate. If an order was lost, the next one does not name it. */
+async function newOrder({ authority }: StepContext, account: Account, job: Job, profile: string | undefined) {
+  const wanted = { names: [job.domain], profile };
+  const replaces = job.renewal?.certificateId;
+  try {
+    return await authority.client.newOrder(account, { ...wanted, replaces });
+  } catch (error) {
+    // RFC 9773, section 5; some authorities do not know the certificates of others, or of a moved account.
+    const isRefused = error instanceof AcmeError && replaces !== undefined && !MAY_BE_REPEATED.has(error.type ?? '');
+    if (!isRefused || (error.status !== 409 && error.status !== 400 && error.status !== 404)) throw error;
+    return authority.client.newOrder(account, wanted);
+  }
+}
+
+/** Refusals of an order that have nothing to do with what it replaces. */
+const MAY_BE_REPEATED = new Set([
+  'rejectedIdentifier',
+  'unsupportedIdentifier',
+  'caa',
+  'accountDoesNotExist',
+  'badNonce',
+]);
+
+type OrderedJob = Job & { orderUrl: string };
+
+async function advance(context: StepContext, job: OrderedJob, now: Date): Promise<Step> {
+  const { authority } = context;
+  const { client } = authority;
+  const account = await authority.account();
+  const order = await client.order(account, job.orderUrl).catch((error: unknown) => {
+    throw isGone(error)
+      ? new JobFailed('INTERNAL_ERROR', 'the authority has lost the order', { isOrderOver: true })
+      : error;
+  });
+  const look = (msg: string, ms = order.retryAfterMs ?? LOOK_MS) =>
+    waiting(job, now, new Date(now.getTime() + ms), msg);
+  switch (order.status) {
+    case 'pending':
+      await answerChallenges(context, account, order, job);
+      return look('the authority is validating the domain');
+    case 'ready': {
+      const { privateKey } = job;
+      if (privateKey === null)
+        throw new JobFailed('INTERNAL_ERROR', 'the key of the order is lost', { isOrderOver: true });
+      const finalized = await client.finalize(account, order, await certificateRequest(privateKey, [job.domain]));
+      return finalized.status === 'valid' ? look(ISSUING, 0) : look(ISSUING);
+    }
+    case 'valid': {
+      const { certificate } = order;
+      if (certificate === undefined || job.privateKey === null)
+        throw new JobFailed('INTERNAL_ERROR', 'the order has no certificate', { isOrderOver: true });
+      return { kind: 'issued', chain: await client.download(account, certificate), privateKey: job.privateKey };
+    }
+    case 'invalid':
+      throw (await validationError(context, account, order)) ?? invalidOrder(context, order);
+    default:
+      return look(ISSUING);
+  }
+}
+
+const isGone = (error: unknown) =>
+  error instanceof AcmeError &&
+  error.status !== null &&
+  error.status >= 400 &&
+  error.status < 500 &&
+  error.status !== 429 &&
+  !lacksAccount(error);
+
+async function answerChallenges(context: StepContext, account: Account, order: Order, job: Job): Promise<void> {
+  const { client } = context.authority;
+  const type = job.domain.startsWith('*.') ? 'dns-01' : 'http-01';
+  for (const url of order.authorizations) {
+    const { status, challenges } = await client.authorization(account, url);
+    if (status !== 'pending') continue;
+    const challenge = challenges.find((each) => each.type === type && each.token !== undefined);
+    if (challenge?.token === undefined) {
+      const offered = challenges.map((each) => each.type).join(', ');
+      const why = `the authority offers no ${type} challenge, but ${offered || 'none'}`;
+      throw new JobFailed('INTERNAL_ERROR', why, { isOrderOver: true });
+    }
+    if (challenge.status !== 'pending') continue;
+    await context.storeChallenge(job.domainId, challenge.token, account);
+    await client.answer(account, challenge.url);
+  }
+}
+
+/** Why the authority could not validate the domain, which an order need not say. */
+async function validationError(context: StepContext, account: Account, order: Order): Promise<JobFailed | undefined> {
+  const { client, directoryUrl } = context.authority;
+  for (const url of order.authorizations) {
+    const { challenges } = await client.authorization(account, url);
+    const problem = challenges.find(({ error }) => error !== undefined)?.error;
+    if (!problem) continue;
+    const { type = null, detail = 'no reason given', subproblems = [] } = problem;
+    const error = new AcmeError({ type, detail, subproblems, status: null, retryAfterMs: null });
+    const { code, message } = reasonOf(error, directoryUrl);
+    return new JobFailed(code, message, { tried: true, isOrderOver: true });
+  }
+  return undefined;
+}
+
+function invalidOrder({ authority }: StepContext, { error }: Order): JobFailed {
+  if (!error)
+    return new JobFailed('INTERNAL_ERROR', 'the order failed without a reason', { tried: true, isOrderOver: true });
+  const { code, message } = reasonOf(error, authority.directoryUrl);
+  return new JobFailed(code, message, { tried: true, isOrderOver: true });
+}
+
+function toJobFailed({ authority }: StepContext, error: unknown): JobFailed {
+  if (error instanceof JobFailed) return error;
+  if (!(error instanceof AcmeError)) throw error;
+  const { code, message } = reasonOf(error, authority.directoryUrl);
+  return new JobFailed(code, message, { askedMs: error.retryAfterMs, isOrderOver: lacksAccount(error) });
+}
+
+/** A step that has gone well; the next is due at a time. */
+function waiting(job: Omit<Progress, 'dueAt'>, now: Date, dueAt: Date, msg: string): Step {
+  const { failures, orderAt, orderUrl, privateKey, renewal, status } = job;
+  const startedAt = status.provisioning_job?.started_at ?? now.toISOString();
+  const isLong = dueAt.getTime() - now.getTime() > LONG_MS;
+  const provisioningJob = {
+    error_code: null,
+    msg,
+    started_at: startedAt,
+    retries_at: isLong ? dueAt.toISOString() : null,
+  };
+  return {
+    kind: 'progress',
+    progress: {
+      ...{ dueAt, failures, orderAt, orderUrl, privateKey, renewal },
+      status: { renews_at: status.renews_at, provisioning_job: provisioningJob },
+    },
+  };
+}
+
+/** Longer waits are shown. */
+const LONG_MS = 60 * SECOND;
+
+/** What is stored after a failed attempt. */
+export function failure(job: Job, { code, message, askedMs, tried, isOrderOver }: JobFailed, now: Date): Progress {
+  const failures = job.failures + 1;
+  const dueAt = new Date(now.getTime() + retryAfter({ failures, tried, askedMs }));
+  const { renews_at, provisioning_job } = job.status;
+  return {
+    ...{ dueAt, failures, renewal: job.renewal },
+    orderAt: isOrderOver ? null : job.orderAt,
+    orderUrl: isOrderOver ? null : job.orderUrl,
+    privateKey: isOrderOver ? null : job.privateKey,
+    status: {
+      renews_at,
+      provisioning_job: {
+        error_code: code,
+        msg: message,
+        started_at: provisioning_job?.started_at ?? now.toISOString(),
+        retries_at: dueAt.toISOString(),
+      },
+    },
+  };
+}

@@ -6,8 +6,7 @@ import { databaseTime } from '../store/database-time.ts';
 import { domainOf, dueDomains, type Job, leaseOf, readJob, saveProgress } from './jobs.ts';
 import { JobFailed } from './reasons.ts';
 import { deleteUnused, recordFailure, recordIssued } from './record.ts';
-import { renewalTime } from './schedule.ts';
-import { atRest, failure, type StepContext, takeStep, validityOf } from './step.ts';
+import { afterIssue, failure, type StepContext, takeStep } from './step.ts';
 
 export interface RunnerOptions {
   api: Api;
@@ -95,8 +94,7 @@ export function startRunner({
         return (await saveProgress(db, secrets, lease, job, step.progress)) ? step.progress.dueAt : undefined;
       if (step.kind === 'failed') return await failed(step.progress);
       const issuedAt = await now();
-      // Due at once, to ask the authority when to renew it.
-      const progress = { ...atRest(renewalTime({ ...validityOf(step.chain), issuedAt }, null), null), dueAt: issuedAt };
+      const progress = afterIssue(step.chain, issuedAt);
       const isRecorded = await recordIssued(api, lease, job, { ...step, now: issuedAt, progress });
       if (isRecorded) observe('issued', job);
       return undefined;

@@ -73,8 +73,13 @@ async function watch(context: StepContext, job: Job, present: PresentCertificate
   return { kind: 'progress', progress: atRest(renewsAt, renewal) };
 }
 
+/** What is stored with a new certificate. Due at once, to ask the authority when to renew it. */
+export function afterIssue(chain: string, issuedAt: Date): Progress {
+  return { ...atRest(renewalTime({ ...validityOf(chain), issuedAt }, null), null), dueAt: issuedAt };
+}
+
 /** What is stored while there is nothing to do but to renew in time. */
-export function atRest(renewsAt: Date, renewal: Renewal | null): Progress {
+function atRest(renewsAt: Date, renewal: Renewal | null): Progress {
   return {
     dueAt: renewal && renewal.pollAt < renewsAt ? renewal.pollAt : renewsAt,
     ...{ failures: 0, orderAt: null, orderUrl: null, privateKey: null },
@@ -84,7 +89,7 @@ export function atRest(renewsAt: Date, renewal: Renewal | null): Progress {
 }
 
 /** What the authority says about renewing a certificate, asked for no more often than it wants. Null: nothing. */
-async function askRenewal({ authority }: StepContext, job: Job, { pem }: PresentCertificate, now: Date) {
+async function askRenewal({ authority }: StepContext, job: Job, { pem, issuedAt }: PresentCertificate, now: Date) {
   const id = certificateId(pem);
   if (id === undefined) return null;
   const known = job.renewal?.certificateId === id ? job.renewal : null;
@@ -93,7 +98,8 @@ async function askRenewal({ authority }: StepContext, job: Job, { pem }: Present
   const silent: Renewal = { certificateId: id, window: known?.window ?? null, pollAt: nextPoll(now, null) };
   try {
     const window = await authority.client.renewalWindow(id);
-    if (!window) return silent;
+    // One that has begun before the certificate was issued is still that of the certificate before (cert-manager #8993).
+    if (!window || window.start < issuedAt) return silent;
     const { start, end, retryAfterMs } = window;
     return { certificateId: id, window: { start, end }, pollAt: nextPoll(now, retryAfterMs) };
   } catch (error) {
@@ -253,7 +259,8 @@ function toJobFailed({ authority }: StepContext, error: unknown): JobFailed {
   if (error instanceof JobFailed) return error;
   if (!(error instanceof AcmeError)) throw error;
   const { code, message } = reasonOf(error, authority.directoryUrl);
-  return new JobFailed(code, message, { askedMs: error.retryAfterMs, isOrderOver: lacksAccount(error) });
+  const tried = code === 'DNS_ERROR';
+  return new JobFailed(code, message, { askedMs: error.retryAfterMs, tried, isOrderOver: lacksAccount(error) });
 }
 
 /** A step that has gone well; the next is due at a time. */

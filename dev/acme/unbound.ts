@@ -35,6 +35,7 @@ server:
   qname-minimisation: yes
   qname-minimisation-strict: yes
   do-ip6: no
+  incoming-num-tcp: 1000
 ${zones.map(({ apex, port }) => `stub-zone:\n  name: "${apex}"\n  stub-addr: 127.0.0.1@${port}\n`).join('')}`;
   const file = join(folder, 'unbound.conf');
   await writeFile(file, config);

@@ -11,7 +11,7 @@ export interface DnsServerOptions {
   host: string;
   /** The same for UDP and TCP. 0: one that is free for TCP. */
   port: number;
-  /** Queries that are answered for each source network. Default 200. */
+  /** Queries that are answered for each source network. Default 1,000: authorities look from few networks. */
   queriesPerSecond?: number;
   /** A TCP connection is closed when no query has come for so many milliseconds. Default 10,000. */
   idleMs?: number;
@@ -32,7 +32,7 @@ const LENGTH_BYTES = 2;
 
 /** @throws if the port cannot be listened on */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
-  const { answer, host, port, queriesPerSecond = 200, idleMs = 10_000, onError = () => undefined } = options;
+  const { answer, host, port, queriesPerSecond = 1_000, idleMs = 10_000, onError = () => undefined } = options;
   const isWithinLimit = sourceLimit(queriesPerSecond);
   const connections = new Set<Socket>();
 

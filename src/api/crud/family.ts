@@ -211,7 +211,7 @@ export function writeRow<R extends Resource>(
 
 /** The event of the deletion of a row. */
 export function deletion<R extends Resource>(
-  context: Author & Pick<WriteContext, 'api'>,
+  context: Author & { readonly api: Pick<Api, 'eventBase'> },
   { resource, showShort }: Family<R>,
   row: Row,
   details: EventDetails = {},

@@ -38,8 +38,9 @@ export const reservedDomains = mount(reservedDomain, {
   },
   afterCreate: coverEdges,
   async beforeUpdate(context, before, after) {
-    if (!isDeepStrictEqual(after.certificate_management_policy, before.certificate_management_policy))
-      await resetJob(context.tx, before.id);
+    const isSame = isDeepStrictEqual(after.certificate_management_policy, before.certificate_management_policy);
+    // Without its certificate, a domain with a policy needs another one.
+    if (!isSame || after.certificate?.id !== before.certificate?.id) await resetJob(context.tx, before.id);
     // Others were accepted earlier, or issued by the service.
     if (after.certificate?.id !== before.certificate?.id)
       await requireNames(context, after.domain, after.certificate?.id);

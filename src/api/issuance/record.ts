@@ -105,15 +105,22 @@ const UNUSED = `
    where issued_at is not null and not exists (select from resource_references where target_id = c.id)`;
 
 /** Deletes certificates that the service has obtained and that nothing refers to any more. */
-export async function deleteUnused(api: Api, signal: AbortSignal): Promise<void> {
-  const found = await api.db.query({ text: `${UNUSED} order by id limit 1000`, values: [] });
+export async function deleteUnused(
+  { db, eventBase }: Pick<Api, 'db' | 'eventBase'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await db.query({ text: `${UNUSED} order by id limit 1000`, values: [] });
   for (const { id } of found) {
     if (signal.aborted) return;
-    await api.db.transaction(async (tx) => {
+    await db.transaction(async (tx) => {
       const row = await tlsCertificates.rows.lockToRemove(tx, String(id));
       const [unused] = await tx.query({ text: `${UNUSED} and id = $1`, values: [id] });
       if (!row || !unused) return;
-      await tlsCertificates.rows.remove(tx, row.id, deletion({ api, ...BY_SERVICE }, tlsCertificates, row));
+      await tlsCertificates.rows.remove(
+        tx,
+        row.id,
+        deletion({ api: { eventBase }, ...BY_SERVICE }, tlsCertificates, row),
+      );
     });
   }
 }

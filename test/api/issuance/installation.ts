@@ -1,5 +1,4 @@
 /** An installation whose certificates come from Pebble, which resolves names through unbound. Only for test files. */
-import { onTestFinished } from 'vitest';
 import type { z } from 'zod';
 import { noPebble, type PebbleOptions, startPebble } from '../../../dev/acme/pebble.ts';
 import { noUnbound, startUnbound } from '../../../dev/acme/unbound.ts';
@@ -14,6 +13,7 @@ import { type StartedApi, startedApi } from '../started-api.ts';
 export const noAuthority = noPebble ?? noUnbound;
 
 export const ADMIN_KEY = 'tnl_ak_admin_012345678901234567890';
+export const KEYS: NonNullable<ApiConfig['encryptionKey']> = [{ id: 'a', bytes: Buffer.alloc(32, 1) }];
 const SERVICE = 'service.example';
 
 export type Domain = z.output<typeof reservedDomain.view>;
@@ -31,7 +31,7 @@ export async function startInstallation(options: Omit<PebbleOptions, 'dnsPort' |
   const pebble = await startPebble({ ...options, dnsPort: unbound.port, httpPort: port });
   const settings: Partial<ApiConfig> = {
     ...{ port, databaseUrl, bootstrapApiKey: ADMIN_KEY, serviceDomains: [SERVICE] },
-    encryptionKey: [{ id: 'a', bytes: Buffer.alloc(32, 1) }],
+    encryptionKey: KEYS,
     acmeDirectoryUrl: pebble.directoryUrl,
     acmeTrustedCertificates: pebble.serverCertificate,
     acmeResolvers: [`127.0.0.1:${unbound.port}`],
@@ -77,10 +77,4 @@ export function pointToService({ users }: Pick<Installation, 'users'>, domain: D
   if (target !== null) users.set(domain.domain, { type: 'CNAME', data: target });
   if (challenges !== null)
     users.set(domain.domain.replace('*', '_acme-challenge'), { type: 'CNAME', data: challenges });
-}
-
-export async function runningApi(installation: Installation, more: Partial<ApiConfig> = {}): Promise<StartedApi> {
-  const api = await installation.start(more);
-  onTestFinished(api.stop);
-  return api;
 }

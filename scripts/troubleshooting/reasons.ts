@@ -274,4 +274,8 @@ export const EVENT_TEXTS: Readonly<Record<keyof typeof EVENT_REASON, string>> = 
   tokenRotated: 'A new token was issued. The old one works until the overlap is over.',
   retired: 'The overlap is over; the old token was revoked.',
   supersededDeleted: 'A replaced resource was deleted.',
+  certificateIssued: 'The first automatic certificate of the domain is in use; the message says until when.',
+  certificateRenewed: 'The automatic certificate of the domain was renewed.',
+  certificateFailed:
+    'An automatic certificate could not be issued or renewed; the message says why. A certificate in use stays. The service tries again by itself.',
 };

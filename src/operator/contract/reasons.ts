@@ -123,6 +123,9 @@ export const EVENT_REASON = {
   tokenRotated: 'TokenRotated',
   retired: 'OldCredentialRevoked',
   supersededDeleted: 'OldResourceDeleted',
+  certificateIssued: 'CertificateIssued',
+  certificateRenewed: 'CertificateRenewed',
+  certificateFailed: 'CertificateFailed',
 } as const;
 
 export type EventReason = Reason | (typeof EVENT_REASON)[keyof typeof EVENT_REASON];

@@ -25,6 +25,7 @@ type Added<Spec extends SpecOf<z.ZodRawShape>, R extends Remote> = Pick<Kind<Spe
       | 'conditions'
       | 'readyRemarks'
       | 'refreshAt'
+      | 'news'
       | 'end'
       | 'unfit'
       | 'unserved'

@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import type { View } from '../../resources/definition/resource.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
-import { REASON } from '../contract/reasons.ts';
+import { CONDITION, EVENT_REASON, REASON } from '../contract/reasons.ts';
+import { findCondition } from '../kube/conditions.ts';
 import type { Finding } from '../managed/declaration/external.ts';
-import { type DnsRecord, EXPIRY_STATUS } from '../managed/declaration/kind.ts';
+import { type DnsRecord, EXPIRY_STATUS, type News, type WrittenStatus } from '../managed/declaration/kind.ts';
 import { endOfChain } from './certificate-remarks.ts';
 import { WIDE } from './columns.ts';
 import {
@@ -18,7 +19,7 @@ import { plainKind } from './plain-kind.ts';
 type Domain = View<typeof reservedDomain>;
 
 /** The shortest and the longest pause between two polls of a certificate job. */
-const JOB_POLL_MS = { first: 10_000, last: 600_000 };
+const JOB_POLL_MS = { first: 3_000, last: 600_000 };
 /** A job is polled again after this part of its age. */
 const OF_AGE = 1 / 4;
 
@@ -73,6 +74,7 @@ export const reservedDomainKind = plainKind(reservedDomain, {
     expiresAt: domain.attached && endOfChain(domain.attached),
   }),
   conditions: (_, domain: DomainWithCertificate, now) => conditionsOf(domain, now),
+  news: certificateNews,
   refreshAt(domain, now) {
     const times = [jobRefreshAt(domain, now) ?? [], certificateChangesAt(domain, now)].flat();
     return times.toSorted((a, b) => a.getTime() - b.getTime())[0];
@@ -163,4 +165,21 @@ export function conditionsOf(
     return unknown;
   };
   return { CertificateReady: certificateReady(), DNSConfigured: dnsConfigured() };
+}
+
+/** What has become of the automatic certificate since the status was written. */
+export function certificateNews(domain: DomainWithCertificate, before: WrittenStatus): News[] {
+  const { attached, certificate_management_status: status } = domain;
+  if (!status) return [];
+  const job = status.provisioning_job;
+  const said = findCondition(before.conditions ?? [], CONDITION.certificateReady)?.message ?? '';
+  const isFailing = job?.error_code && !said.includes(job.msg);
+  const failure: News[] = isFailing
+    ? [{ type: 'Warning', reason: EVENT_REASON.certificateFailed, message: job.msg }]
+    : [];
+  const end = attached && endOfChain(attached);
+  if (!end || end === before.expiresAt) return failure;
+  const isFirst = before.expiresAt === undefined;
+  const reason = isFirst ? EVENT_REASON.certificateIssued : EVENT_REASON.certificateRenewed;
+  return [{ type: 'Normal', reason, message: `The certificate ${attached.id} is in use until ${end}` }, ...failure];
 }

@@ -1,7 +1,12 @@
 /** What a ReservedDomain shows and compares. */
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/client.ts';
-import { conditionsOf, recordsOf, reservedDomainKind } from '../../../src/operator/kinds/reserved-domain.ts';
+import {
+  certificateNews,
+  conditionsOf,
+  recordsOf,
+  reservedDomainKind,
+} from '../../../src/operator/kinds/reserved-domain.ts';
 
 type Domain = Parameters<typeof conditionsOf>[0];
 
@@ -150,16 +155,48 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 test.each([
-  ['has just started', { started_at: later(DAY).toISOString() }, 10_000],
+  ['has just started', { started_at: later(DAY).toISOString() }, 3_000],
   ['started twenty minutes ago', { started_at: later(DAY - 20 * MINUTE).toISOString() }, 5 * MINUTE],
   ['started an hour ago', { started_at: later(DAY - 60 * MINUTE).toISOString() }, 10 * MINUTE],
   ['tries again in five minutes', { retries_at: later(DAY + 5 * MINUTE).toISOString() }, 5 * MINUTE],
   ['tries again tomorrow', { retries_at: later(2 * DAY).toISOString() }, 10 * MINUTE],
-  ['is trying again', { started_at: TIME, retries_at: later(DAY - 1).toISOString() }, 10_000],
+  ['is trying again', { started_at: TIME, retries_at: later(DAY - 1).toISOString() }, 3_000],
 ])('a domain is observed again by the times of its job, which %s', (_, times, expected) => {
   const given = domain(status(null, { ...job(null), ...times }));
   const at = reservedDomainKind.refreshAt?.(given, later(DAY));
   expect(at && at.getTime() - later(DAY).getTime()).toBe(expected);
+});
+
+const END = ATTACHED.chain_not_after ?? '';
+const AUTOMATIC = { certificate_management_policy: POLICY, ...status(TIME, null) };
+const RENEWED = { ...AUTOMATIC, ...IN_USE_ONE };
+const saying = (message: string) => ({
+  conditions: [{ type: 'CertificateReady', status: 'True' as const, reason: 'x', message, lastTransitionTime: TIME }],
+});
+
+test.each([
+  ['is issued', RENEWED, {}, [`Normal CertificateIssued: The certificate ${CERTIFICATE.id} is in use until ${END}`]],
+  [
+    'is renewed',
+    RENEWED,
+    { expiresAt: TIME },
+    [`Normal CertificateRenewed: The certificate ${CERTIFICATE.id} is in use until ${END}`],
+  ],
+  ['stays', RENEWED, { expiresAt: END }, []],
+  ["is the user's own", IN_USE_ONE, {}, []],
+  ['fails', status(null, job('DNS_ERROR', 'no CNAME')), {}, ['Warning CertificateFailed: no CNAME']],
+  ['fails as before', status(null, job('DNS_ERROR', 'no CNAME')), saying('no CNAME'), []],
+  [
+    'fails while another is in use',
+    { ...RENEWED, ...status(TIME, job('INTERNAL_ERROR', 'away')) },
+    { expiresAt: END, ...saying('In use; renewal: no CNAME') },
+    ['Warning CertificateFailed: away'],
+  ],
+])('an automatic certificate that %s makes these Events', (_, given, before, events) => {
+  const said = certificateNews(domain(given), before).map(
+    ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+  );
+  expect(said).toEqual(events);
 });
 
 describe('the certificate of a domain', () => {

@@ -1,6 +1,9 @@
 /** How a custom resource is declared: one value per kind, in `src/operator/kinds`. */
 import { z } from 'zod';
 import type { Client } from '../../../client/client.ts';
+import type { EventReason } from '../../contract/reasons.ts';
+import type { Condition } from '../../kube/conditions.ts';
+import type { KubeEvent } from '../../kube/kube-event.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { CelRule } from './cel.ts';
 import type { DeclaredDelivery, External, Finding, Remote } from './external.ts';
@@ -52,6 +55,18 @@ export interface DeclaredOwner<Spec> {
   modulesIn(spec: Spec): readonly string[];
 }
 
+/** What a status said before, as far as kinds need it. */
+export interface WrittenStatus {
+  conditions?: Condition[] | undefined;
+  expiresAt?: string | undefined;
+}
+
+export interface News {
+  type: KubeEvent['type'];
+  reason: EventReason;
+  message: string;
+}
+
 export interface Kind<Spec extends ManagedSpec, R extends Remote> {
   readonly kind: string;
   readonly plural: string;
@@ -73,6 +88,8 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote> {
   describe(spec: Spec, remote: R, object: KubeObject): Record<string, unknown>;
   /** Conditions besides those of every kind, by type. */
   conditions?(spec: Spec, remote: R, now: Date): Record<string, Finding>;
+  /** What the service has done by itself since the status was written: shown as Kubernetes Events. */
+  news?(remote: R, before: WrittenStatus): readonly News[];
   /** What users should know of a resource that is as the spec says. */
   readyRemarks?(remote: R): readonly string[];
   /** The records to publish in a DNSEndpoint; undefined if there is to be none. */

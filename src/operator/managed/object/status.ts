@@ -61,6 +61,8 @@ export async function writeStatus(
     },
   );
   if (isNews) managed.recordEvent('Warning', EVENT_REASON.adoptionIgnored, note);
+  for (const { type, reason, message } of kind.declared.news?.(remote, readStatus(object)) ?? [])
+    managed.recordEvent(type, reason, message);
   if (ready.reason === REASON.rejected && !readyMessage(object).includes(ready.message)) {
     managed.recordEvent('Warning', REASON.rejected, ready.message);
   }

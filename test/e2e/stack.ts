@@ -2,9 +2,11 @@
  * The whole product for one test file: an API on a database of its own, the CRDs, a namespace, and operators that work
  * in that namespace. Everything is removed at the end of the file. Only for test files; it registers hooks of Vitest.
  */
+
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { expect, vi } from 'vitest';
+import type { ApiConfig } from '../../src/api/settings.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { allKinds, kinds } from '../../src/operator/kinds/kinds.ts';
@@ -115,7 +117,13 @@ export function eventually<T>(attempt: () => T | Promise<T>, timeout = 30_000): 
 
 /** Starts the API and, by default, one operator with the permissions that the chart grants it in the namespace. */
 export async function startStack(
-  options: { settings?: Partial<OperatorConfig>; operators?: 0 | 1; prefix?: string } = {},
+  options: {
+    settings?: Partial<OperatorConfig>;
+    /** Settings of an API in the process of the tests. */
+    api?: Partial<ApiConfig>;
+    operators?: 0 | 1;
+    prefix?: string;
+  } = {},
 ): Promise<Stack> {
   const [namespace] = await Promise.all([createNamespace(options.prefix ?? 'e2e'), installCrds()]);
   // In Pods, operators have the service account of the chart anyway.
@@ -125,7 +133,7 @@ export async function startStack(
   const [logs, apiLogs]: [string[], string[]] = [[], []];
   const pods = process.env.TEST_PODS ? await podsFor({ api: apiLogs, operator: logs }, KEYS) : undefined;
   const log = pino({ level: 'trace' }, { write: (line: string) => void logs.push(line) });
-  const api = await (pods?.startApi() ?? startOwnApi(API_KEY, ENCRYPTION_KEY, apiLogs));
+  const api = await (pods?.startApi() ?? startOwnApi(API_KEY, ENCRYPTION_KEY, apiLogs, options.api));
   const client = createClient({ baseUrl: api.url, apiKey: API_KEY });
   const pool = testPool(api.databaseUrl, 2);
   const kube = new KubeApi(await kubeconfig(), { userAgent: 'tests', timeoutMs: 30_000 });

@@ -132,7 +132,7 @@ export function certificateFinding({ domain, certificate, attached }: DomainWith
     const message = `the certificate ${id} is not valid before ${not_before}`;
     return { status: 'False', reason: REASON.notYetValid, message };
   }
-  const message = ['In use', ...certificateRemarks(attached)].join('; ');
+  const message = [`In use until ${end}`, ...certificateRemarks(attached)].join('; ');
   return { status: 'True', reason: REASON.issued, message };
 }
 

@@ -20,18 +20,16 @@ export type Domain = z.output<typeof reservedDomain.view>;
 
 export type Installation = Awaited<ReturnType<typeof startInstallation>>;
 
-/** Domains of users are below `users.example`. `start` starts an API; all share the database and the port for HTTP. */
+/** Domains of users are below `users.example`. `start` starts an API with a database of its own. */
 export async function startInstallation(options: Omit<PebbleOptions, 'dnsPort' | 'httpPort'> = {}) {
   const [port, acmeDnsPort] = [await freePort(), await freePort()];
-  const databaseUrl = await createTestDatabase();
   const users = await startUserZone('users.example');
   const service = await startUserZone(SERVICE);
   for (const below of [SERVICE, `cname.${SERVICE}`]) service.set(`*.${below}`, { type: 'A', data: '127.0.0.1' });
   const unbound = await startUnbound([users, service, { apex: `acme.${SERVICE}`, port: acmeDnsPort }]);
   const pebble = await startPebble({ ...options, dnsPort: unbound.port, httpPort: port });
   const settings: Partial<ApiConfig> = {
-    ...{ port, databaseUrl, bootstrapApiKey: ADMIN_KEY, serviceDomains: [SERVICE] },
-    encryptionKey: KEYS,
+    ...{ port, serviceDomains: [SERVICE] },
     acmeDirectoryUrl: pebble.directoryUrl,
     acmeTrustedCertificates: pebble.serverCertificate,
     acmeResolvers: [`127.0.0.1:${unbound.port}`],
@@ -39,8 +37,11 @@ export async function startInstallation(options: Omit<PebbleOptions, 'dnsPort' |
     ...{ acmeDnsPort, acmeDnsHost: '127.0.0.1' },
   };
   return {
-    ...{ pebble, users, settings, databaseUrl },
-    start: (more: Partial<ApiConfig> = {}) => startedApi({ ...settings, ...more }),
+    ...{ pebble, users, settings },
+    async start() {
+      const databaseUrl = await createTestDatabase();
+      return startedApi({ databaseUrl, bootstrapApiKey: ADMIN_KEY, encryptionKey: KEYS, ...settings });
+    },
     async stop() {
       await pebble.stop();
       await unbound.stop();

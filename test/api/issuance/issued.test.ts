@@ -23,8 +23,9 @@ import {
 describe('with an authority that refuses half of the nonces', skipFor(noAuthority), async () => {
   if (noAuthority !== undefined) return;
   const installation = await startInstallation({ refusedNonces: 50, reusedAuthorizations: 50 });
-  const { databaseUrl, pebble, users } = installation;
+  const { pebble, users } = installation;
   const api = await installation.start();
+  const { databaseUrl } = api;
   const db = openDatabase({ url: databaseUrl, poolSize: 2, statementTimeoutMs: 5_000, connectTimeoutMs: 5_000 });
   const rows = (text: string, ...values: unknown[]) => db.query({ text, values });
   afterAll(async () => {

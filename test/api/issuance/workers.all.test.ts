@@ -14,6 +14,7 @@ import { skipFor } from '../../skip.ts';
 import { dumpOf } from '../dump.ts';
 import { startWorkerProcess } from '../events/worker-process.ts';
 import { ApiProcess, removeFolder } from '../faults/api-process.ts';
+import { emptyDatabase } from '../harness.ts';
 import { type Moment, PLACES, type Place, startAcmeProxy } from './acme-proxy.ts';
 import { noAuthority, startInstallation } from './installation.ts';
 
@@ -28,7 +29,8 @@ describe('workers', skipFor(noAuthority), async () => {
   if (noAuthority !== undefined) return;
   const installation = await startInstallation();
   atEnd(installation.stop);
-  const { pebble, users, databaseUrl, settings } = installation;
+  const { pebble, users, settings } = installation;
+  const databaseUrl = await emptyDatabase();
   const proxy = await startAcmeProxy(pebble);
   const folder = await mkdtemp(join(tmpdir(), 'tunnel-operator-kills-'));
   atEnd(removeFolder(folder));

@@ -60,7 +60,7 @@ test.each([
 });
 
 const NO_CERTIFICATE = 'NotRequested: The domain has no certificate';
-const IN_USE = 'Issued: In use';
+const IN_USE = 'Issued: In use until 2027-02-01T00:00:00.000Z';
 const IN_USE_ONE = { certificate: CERTIFICATE, attached: ATTACHED };
 const UNCHECKED = 'NotChecked: The service checks the DNS records only when it issues a certificate';
 const status = (renews_at: string | null, provisioning_job: ReturnType<typeof job> | null) => ({
@@ -94,7 +94,7 @@ test.each([
   [
     'an issued certificate whose renewal fails',
     { ...IN_USE_ONE, ...status(TIME, job('DNS_ERROR', 'no CNAME any more')) },
-    'Issued: In use; renewal: no CNAME any more',
+    `${IN_USE}; renewal: no CNAME any more`,
     'DNSError: no CNAME any more',
   ],
 ])('with %s, CertificateReady and DNSConfigured say why', (_, given, ready, dns) => {
@@ -117,10 +117,14 @@ test.each([
   [
     'whose issuer ends first',
     { chain_not_after: '2027-01-01T00:00:00.000Z' },
-    /^Issued: In use; an issuer in its chain/,
+    /^Issued: In use until [^;]+; an issuer in its chain/,
   ],
   ['that begins later', { not_before: '2026-12-01T00:00:00.000Z' }, `NotYetValid: ${THE_ONE} is not valid before 2026`],
-  ['for clients', { extended_key_usages: ['clientAuth', '1.2.3'] }, /^Issued: In use; .* clientAuth, 1\.2\.3 without/],
+  [
+    'for clients',
+    { extended_key_usages: ['clientAuth', '1.2.3'] },
+    /^Issued: In use until .* clientAuth, 1\.2\.3 without/,
+  ],
   ['for anything', { extended_key_usages: ['anyExtendedKeyUsage'] }, IN_USE],
   ['without purposes', { extended_key_usages: [] }, IN_USE],
 ])('with a certificate %s, CertificateReady says so', (_, given, expected) => {

@@ -15,6 +15,7 @@ import { API_KEY_PREFIX, newToken } from '../src/api/secrets/tokens.ts';
 import { type Client, createClient } from '../src/client/client.ts';
 import { freePort } from '../src/postgres/ports.ts';
 import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
+import { certifiedManifest, type DemoAuthority, startDemoAuthority } from './demo-authority.ts';
 import { type DemoReceiver, receiverManifest, startDemoReceiver } from './demo-receiver.ts';
 
 const run = promisify(execFile);
@@ -56,6 +57,8 @@ export class Demo {
   #client: Client | undefined;
   #cluster: Cluster | undefined;
   #receiver: DemoReceiver | undefined;
+  #authority: DemoAuthority | undefined;
+  #apiPort: number | undefined;
 
   /**
    * @param kubeconfig of an existing cluster; without it, the demo starts its own
@@ -74,6 +77,18 @@ export class Demo {
     return this.#cluster !== undefined;
   }
 
+  get hasAuthority(): boolean {
+    return this.#authority !== undefined;
+  }
+
+  /** @throws BinaryUnavailable */
+  async startAuthority(report: (line: string) => void): Promise<void> {
+    this.#apiPort = await freePort();
+    const authority = await startDemoAuthority(this.#apiPort, report);
+    this.#undo.push(() => authority.stop());
+    this.#authority = authority;
+  }
+
   async startApi(): Promise<void> {
     await this.#make(() => this.#startApi());
   }
@@ -82,9 +97,10 @@ export class Demo {
     await mkdir(LOG_FOLDER, { recursive: true });
     const postgres = await startTemporaryPostgres();
     this.#undo.push(() => postgres.stop());
-    const port = await freePort();
+    const port = this.#apiPort ?? (await freePort());
     const url = `http://127.0.0.1:${port}`;
     const env = {
+      ...this.#authority?.env,
       DATABASE_URL: postgres.url,
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       BOOTSTRAP_API_KEY: this.#apiKey,
@@ -216,6 +232,16 @@ export class Demo {
     const change = JSON.stringify({ spec: { description: 'Changed by the demo' } });
     await this.#make(() => this.show('patch', 'ippolicy', 'office', '--type=merge', `--patch=${change}`));
     this.#proofs.push(await arrival);
+  }
+
+  /** Declares a domain with a policy; returns when it has its certificate. */
+  async proveCertificate(): Promise<void> {
+    const file = join(LOG_FOLDER, 'certified.json');
+    await writeFile(file, JSON.stringify(certifiedManifest));
+    await this.apply(file);
+    await this.show('wait', '--for=condition=CertificateReady', `--timeout=${READY_TIMEOUT}`, '--filename', file);
+    const template = '--output=go-template={{.spec.domain}} has a certificate until {{.status.expiresAt}}';
+    this.#proofs.push(await this.show('get', '--filename', file, template));
   }
 
   /** Calls `print` for each further event that arrives. */

@@ -70,9 +70,18 @@ function tasks(demo: Demo) {
     rendererOptions: { persistentOutput: false },
   });
   const needsCluster = () => (demo.hasCluster ? false : 'needs a cluster');
+  const needsBoth = () => needsCluster() || (demo.hasAuthority ? false : 'needs a certificate authority');
   const timer = { ...PRESET_TIMER, condition: () => true };
   return new Listr(
     [
+      step('Certificate authority', async (report) => {
+        try {
+          await demo.startAuthority(report);
+        } catch (error) {
+          if (!(error instanceof BinaryUnavailable)) throw error;
+          report(`${error.message} Continuing without certificates.`);
+        }
+      }),
       step('PostgreSQL and the management API', () => demo.startApi()),
       step(demo.isOwnCluster ? 'Kubernetes control plane' : 'Kubernetes cluster', async (report) => {
         try {
@@ -88,6 +97,7 @@ function tasks(demo: Demo) {
       step('Every object Ready', () => demo.waitUntilReady(), needsCluster),
       step('Every token in a Secret authenticates', () => demo.proveTokens(), needsCluster),
       step('A change arrives at a receiver, signed', () => demo.proveDelivery(), needsCluster),
+      step('A domain has a certificate', () => demo.proveCertificate(), needsBoth),
     ],
     {
       concurrent: false,

@@ -36,6 +36,8 @@ export async function benchApi({ out, only = '', rounds = ROUNDS }: BenchOptions
   const { processes } = stage;
   try {
     const samples = await seed(stage.url);
+    // The rival has no queue, so nobody may want the events.
+    await runOnce(stage.url, "update event_subscriptions set destination_ids = '{}'");
     await runOnce(stage.url, 'vacuum analyze');
     const ours = await start(stage, 'ours', 'api-process.ts');
     const minimal = await start(stage, 'minimal', 'api/minimal-server.ts');

@@ -98,7 +98,7 @@ async function delay({ db, ...bench }: Bench, suffix: string): Promise<void> {
   const startedAt = performance.now();
   for (let n = 0; n < CHANGES; n++) {
     const dueAt = startedAt + (n * 1000) / CHANGES_PER_SECOND;
-    await new Promise((resolve) => setTimeout(resolve, dueAt - performance.now()));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueAt - performance.now())));
     const id = `ev_change_${n}${suffix}`;
     await change(db, id, LIVE);
     committed.set(id, performance.now());

@@ -22,6 +22,7 @@ import { startRunner } from './issuance/runner.ts';
 import { createSelfCheck, type WantedRecord } from './issuance/self-check.ts';
 import { type PresentCertificate, validityOf } from './issuance/step.ts';
 import type { Executor } from './store/database.ts';
+import { countCertificate } from './telemetry/certificate-metrics.ts';
 
 type CertificateConfig = Values<typeof certificateSettings>;
 
@@ -64,8 +65,11 @@ export function startIssuance(
     },
     holder: `${hostname()} ${process.pid}`,
     onError,
-    observe: (result, { domain, status }) =>
-      logger?.info({ domain, error: status.provisioning_job?.msg }, `certificate ${result}`),
+    observe(result, domain, error) {
+      countCertificate(result);
+      if (result === 'failed') logger?.warn({ domain, error }, 'a certificate could not be issued');
+      else logger?.info({ domain }, 'issued a certificate');
+    },
   });
   return {
     wake: runner.wake,

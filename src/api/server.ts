@@ -8,7 +8,6 @@ import { bootstrap } from './bootstrap.ts';
 import { startChallengeDns, startIssuance } from './certificate-issuance.ts';
 import { openConfigured } from './configured-database.ts';
 import { NO_BASE } from './crud/view.ts';
-import { watchEventBacklog } from './event-backlog.ts';
 import { eventCourier, startEventDelivery } from './event-delivery.ts';
 import { sealPlainSecrets } from './families/all.ts';
 import { startHousekeeping } from './housekeeping.ts';
@@ -21,6 +20,7 @@ import { migrate } from './store/migrate.ts';
 import { tracedDatabase } from './store/traced-database.ts';
 import { buildMetricsServer } from './telemetry/metrics-server.ts';
 import { createUndo } from './undo.ts';
+import { watchWork } from './watched-work.ts';
 
 export interface RunningApi {
   /** Where it listens, or BASE_URL when that is set. */
@@ -145,14 +145,14 @@ export async function startApi(
     const api = { db, secrets, platform, eventBase, courier };
     const dns = await startChallengeDns(api, config, logger);
     undo.add(async () => dns?.stop());
-    const endBacklog = watchEventBacklog(db, logger);
+    const endWatch = watchWork(db, logger);
     const { deadlineMs } = shutdown;
     const delivery = config.eventDelivery ? startEventDelivery(api, { logger, deadlineMs }) : undefined;
     if (!delivery) logger?.info('EVENT_DELIVERY is false: events wait for a process of "tunnel-operator worker"');
     const issuance = startIssuance(api, config, logger);
     // All in the time of the requests under way, also if the database or a receiver does not respond.
     undo.add(() =>
-      Promise.all([app.close(), within(deadlineMs, Promise.all([delivery?.stop(), issuance?.stop(), endBacklog()]))]),
+      Promise.all([app.close(), within(deadlineMs, Promise.all([delivery?.stop(), issuance?.stop(), endWatch()]))]),
     );
     const makeKey = () =>
       bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);

@@ -3,7 +3,6 @@ import type { FastifyBaseLogger } from 'fastify';
 import { startChallengeDns, startIssuance } from './certificate-issuance.ts';
 import { openConfigured } from './configured-database.ts';
 import { NO_BASE } from './crud/view.ts';
-import { watchEventBacklog } from './event-backlog.ts';
 import { eventCourier, startEventDelivery } from './event-delivery.ts';
 import { DEFAULT_PLATFORM } from './http/platform.ts';
 import { listen } from './listen.ts';
@@ -15,6 +14,7 @@ import { addHealth } from './telemetry/health.ts';
 import { collectWorkerMetrics } from './telemetry/metrics.ts';
 import { buildMetricsServer } from './telemetry/metrics-server.ts';
 import { createUndo } from './undo.ts';
+import { watchWork } from './watched-work.ts';
 import type { WorkerConfig } from './worker-settings.ts';
 
 export interface RunningWorker {
@@ -57,14 +57,14 @@ export async function startWorker(config: WorkerConfig, logger: FastifyBaseLogge
     undo.add(() => app.close());
     const url = await listen(app, { host, port, names: { host: 'METRICS_HOST', port: 'METRICS_PORT' } });
 
-    const endBacklog = watchEventBacklog(db, logger);
+    const endWatch = watchWork(db, logger);
     const api = { db, secrets, platform, eventBase: config.baseUrl ?? NO_BASE, courier };
     const dns = await startChallengeDns(api, config, logger);
     undo.add(async () => dns?.stop());
     const delivery = startEventDelivery(api, { logger, deadlineMs });
     const issuance = startIssuance(api, config, logger);
     // Also if the database or a receiver does not respond.
-    undo.add(() => within(deadlineMs, Promise.all([delivery.stop(), issuance?.stop(), endBacklog()])));
+    undo.add(() => within(deadlineMs, Promise.all([delivery.stop(), issuance?.stop(), endWatch()])));
     return { url, stop };
   } catch (error) {
     await stop().catch((failure) => logger.error({ err: failure }, 'could not clean up after a failed start'));

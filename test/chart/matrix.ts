@@ -49,6 +49,28 @@ const monitor = {
   metricRelabelings: [{ action: 'drop', sourceLabels: ['__name__'], regex: 'nodejs_.*' }],
 };
 
+/** Everything that there is to set for automatic certificates. */
+export const CERTIFICATES = {
+  directoryUrl: 'https://ca.example.com/directory',
+  authority: 'private',
+  contacts: ['ops@example.com', 'other@example.com'],
+  profile: 'shortlived',
+  externalAccount: { keyId: 'kid-1', existingSecret: 'acme' },
+  trustedCertificates: '-----BEGIN CERTIFICATE-----',
+  selfCheck: false,
+  resolvers: ['10.0.0.10', '[2001:db8::1]:53'],
+  dns: {
+    nameServers: ['ns1.example.net', 'ns2.example.net'],
+    service: {
+      type: 'NodePort',
+      annotations: { a: 'b' },
+      labels: { of: 'dns' },
+      spec: { externalTrafficPolicy: 'Local' },
+    },
+  },
+  ingress: { enabled: true, className: 'nginx', annotations: { a: 'b' } },
+};
+
 /** By name: sets of values that together cover everything that has an effect. */
 export const MATRIX: Record<string, object> = {
   'a URL': DATABASE,
@@ -79,8 +101,10 @@ export const MATRIX: Record<string, object> = {
       'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: text }\ndata: { url: {{ include "tunnel-operator.apiUrl" . }} }\n',
     ],
   },
+  'certificates of the API': { ...DATABASE, certificates: CERTIFICATES },
   everything: {
     ...DATABASE,
+    certificates: CERTIFICATES,
     nameOverride: 'other',
     // A new label, one that Pods also have, and one that the chart sets.
     commonLabels: { team: 'platform', c: 'common', 'app.kubernetes.io/part-of': 'ours' },

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Api } from '../http/operation.ts';
 import { createLeaseHolder, type HeldLease } from '../leases/lease-holder.ts';
 import { databaseTime } from '../store/database-time.ts';
-import { domainOf, dueDomains, type Job, leaseOf, readJob, saveProgress } from './jobs.ts';
+import { forgetChallenges } from './challenges.ts';
+import { domainOf, dueDomains, type Job, leaseOf, type Progress, readJob, saveProgress } from './jobs.ts';
 import { JobFailed } from './reasons.ts';
 import { deleteUnused, recordFailure, recordIssued } from './record.ts';
 import { afterIssue, failure, type StepContext, takeStep } from './step.ts';
@@ -15,7 +16,7 @@ export interface RunnerOptions {
   holder: string;
   onError: (error: unknown, work: string, about?: Record<string, unknown>) => void;
   /** Is told of certificates and failed attempts, once they are recorded. */
-  observe?: (result: 'issued' | 'failed', job: Job) => void;
+  observe?: (result: 'issued' | 'failed', domain: string, error?: string) => void;
   /** The time that jobs are due by. Default: that of the database, which all processes share. */
   now?: () => Promise<Date>;
   pollMs?: number;
@@ -80,13 +81,18 @@ export function startRunner({
 
   /** Takes one step, and records it. Returns when the next one is due; undefined if the job is another process's by now. */
   async function attempt({ lease }: HeldLease, job: Job, at: Date): Promise<Date | undefined> {
-    const failed = async (progress: Parameters<typeof recordFailure>[3]) => {
+    const failed = async (progress: Progress) => {
       const isNews = !isSameError(job, progress.status);
       const isRecorded = await (isNews
         ? recordFailure(api, lease, job, progress)
         : saveProgress(db, secrets, lease, job, progress));
-      if (isRecorded) observe('failed', job);
-      return isRecorded ? progress.dueAt : undefined;
+      if (isRecorded) observe('failed', job.domain, progress.status.provisioning_job?.msg);
+      return isRecorded ? ended(progress) : undefined;
+    };
+    /** Returns when the next step is due. What answered the challenges of an order goes with it. */
+    const ended = async ({ dueAt, orderUrl }: Progress) => {
+      if (job.orderUrl !== null && orderUrl === null) await forgetChallenges(db, job.domainId);
+      return dueAt;
     };
     try {
       const step = await takeStep(steps, job, at);
@@ -96,8 +102,8 @@ export function startRunner({
       const issuedAt = await now();
       const progress = afterIssue(step.chain, issuedAt);
       const isRecorded = await recordIssued(api, lease, job, { ...step, now: issuedAt, progress });
-      if (isRecorded) observe('issued', job);
-      return undefined;
+      if (isRecorded) observe('issued', job.domain);
+      return isRecorded ? ended(progress) : undefined;
     } catch (error) {
       onError(error, 'work on certificates', { domain: job.domain });
       return failed(failure(job, new JobFailed('INTERNAL_ERROR', 'an internal error; see the log of the service'), at));

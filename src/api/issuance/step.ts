@@ -154,15 +154,16 @@ async function newOrder({ authority }: StepContext, account: Account, job: Job, 
   try {
     return await authority.client.newOrder(account, { ...wanted, replaces });
   } catch (error) {
-    // RFC 9773, section 5; some authorities do not know the certificates of others, or of a moved account.
-    const isRefused = error instanceof AcmeError && replaces !== undefined && !MAY_BE_REPEATED.has(error.type ?? '');
-    if (!isRefused || (error.status !== 409 && error.status !== 400 && error.status !== 404)) throw error;
+    // Another order has replaced it (RFC 9773, section 5), or the authority does not know it, such as one of another authority.
+    const isAboutReplacing =
+      error instanceof AcmeError && replaces !== undefined && [400, 404, 409].includes(error.status ?? 0);
+    if (!isAboutReplacing || ABOUT_THE_DOMAIN.has(error.type ?? '')) throw error;
     return authority.client.newOrder(account, wanted);
   }
 }
 
 /** Refusals of an order that have nothing to do with what it replaces. */
-const MAY_BE_REPEATED = new Set([
+const ABOUT_THE_DOMAIN = new Set([
   'rejectedIdentifier',
   'unsupportedIdentifier',
   'caa',

@@ -1,5 +1,6 @@
 /** Deliveries of events by this process, and what waits for one in the database. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { knownGauge } from './known-gauge.ts';
 
 const deliveries = new Counter({
   name: 'tunnel_api_event_deliveries_total',
@@ -23,46 +24,31 @@ export interface Backlog {
   oldestDueSeconds: number;
 }
 
-let backlog: Backlog | undefined;
-
-/** Has no value until the process has looked, and while it cannot. */
-function gauge(name: string, help: string, read: (known: Backlog) => number) {
-  return new Gauge({
-    name,
-    help,
-    registers: [],
-    collect() {
-      this.remove();
-      if (backlog) this.set(read(backlog));
-    },
-  });
-}
-
-const gauges = [
-  gauge(
-    'tunnel_api_event_deliveries_pending',
-    'Deliveries that wait to be made; the same in every process.',
-    ({ pending }) => pending,
-  ),
-  gauge(
-    'tunnel_api_event_oldest_due_seconds',
-    'For how long the oldest delivery has been due, paused destinations apart; the same in every process.',
-    ({ oldestDueSeconds }) => oldestDueSeconds,
-  ),
-  gauge(
-    'tunnel_api_event_destinations_paused',
-    'Event destinations that are paused; the same in every process.',
-    ({ pausedDestinations }) => pausedDestinations,
-  ),
-  gauge(
-    'tunnel_api_event_destinations_failing',
-    'Event destinations that are active and have not taken an event since one has failed; the same in every process.',
-    ({ failingDestinations }) => failingDestinations,
-  ),
-];
+const backlog = knownGauge<Backlog>([
+  {
+    name: 'tunnel_api_event_deliveries_pending',
+    help: 'Deliveries that wait to be made; the same in every process.',
+    read: ({ pending }) => pending,
+  },
+  {
+    name: 'tunnel_api_event_oldest_due_seconds',
+    help: 'For how long the oldest delivery has been due, paused destinations apart; the same in every process.',
+    read: ({ oldestDueSeconds }) => oldestDueSeconds,
+  },
+  {
+    name: 'tunnel_api_event_destinations_paused',
+    help: 'Event destinations that are paused; the same in every process.',
+    read: ({ pausedDestinations }) => pausedDestinations,
+  },
+  {
+    name: 'tunnel_api_event_destinations_failing',
+    help: 'Event destinations that are active and have not taken an event since one has failed; the same in every process.',
+    read: ({ failingDestinations }) => failingDestinations,
+  },
+]);
 
 export function registerEventMetrics(registry: Registry): void {
-  for (const metric of [deliveries, delay, ...gauges]) registry.registerMetric(metric);
+  for (const metric of [deliveries, delay, ...backlog.gauges]) registry.registerMetric(metric);
 }
 
 /** What became of one attempt. */
@@ -83,6 +69,4 @@ export function countDeliveries(outcomes: readonly Outcome[]): void {
 }
 
 /** @param known undefined: it cannot be told */
-export function showBacklog(known: Backlog | undefined): void {
-  backlog = known;
-}
+export const showBacklog = (known: Backlog | undefined) => backlog.show(known);

@@ -6,6 +6,7 @@ import { type BytesInFlight, SHARED } from '../guard/bytes-in-flight.ts';
 import type { Connections } from '../guard/connections.ts';
 import type { RateLimiter } from '../guard/rate-limit.ts';
 import type { Database } from '../store/database.ts';
+import { registerCertificateMetrics } from './certificate-metrics.ts';
 import { registerDatabaseMetrics } from './database-metrics.ts';
 import { registerEventMetrics } from './event-metrics.ts';
 
@@ -42,6 +43,7 @@ function processMetrics(): Registry {
     ofProcess.registerMetric(eventsPruned);
     registerDatabaseMetrics(ofProcess);
     registerEventMetrics(ofProcess);
+    registerCertificateMetrics(ofProcess);
   }
   return ofProcess;
 }

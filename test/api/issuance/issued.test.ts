@@ -81,6 +81,8 @@ describe('with an authority that refuses half of the nonces', skipFor(noAuthorit
     expect(socket.authorized).toBe(true);
     socket.destroy();
     server.close();
+    // Nothing is left of the order.
+    expect(await rows('select 1 from acme_challenges where domain_id = $1', reserved.id)).toEqual([]);
   });
 
   test('a domain that does not lead to the service gets none until it does', async () => {

@@ -23,7 +23,7 @@ export const BASE = 'https://tunnels.test';
 export const ADMIN_KEY = 'tnl_ak_admin_of_the_tests_0123456789';
 
 /** Seals the secrets of every test API without secrets of its own. */
-const ENCRYPTION_KEY = { id: 'tests', bytes: Buffer.alloc(32, 7) };
+export const ENCRYPTION_KEY = { id: 'tests', bytes: Buffer.alloc(32, 7) };
 
 /** Tests may block this process, and other processes the machine, for any length of time. */
 const NO_LOAD_LIMITS = { eventLoopDelayMs: 0 };

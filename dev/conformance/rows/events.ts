@@ -1,5 +1,5 @@
 import { eventTypes as typesOf } from '../../../src/resources/definition/resource.ts';
-import { EVENT_SUBJECTS } from '../../../src/resources/event-subjects.ts';
+import { CERTIFICATE_EVENTS, certificateEventType, EVENT_SUBJECTS } from '../../../src/resources/event-subjects.ts';
 import {
   by,
   created,
@@ -19,7 +19,8 @@ import {
   TIMESTAMP,
 } from '../row.ts';
 
-const TYPES = EVENT_SUBJECTS.flatMap(({ name }) => Object.values(typesOf(name)));
+const OF_CERTIFICATES = Object.keys(CERTIFICATE_EVENTS).map(certificateEventType);
+const TYPES = [...EVENT_SUBJECTS.flatMap(({ name }) => Object.values(typesOf(name))), ...OF_CERTIFICATES];
 
 const path = '/event_subscriptions';
 
@@ -54,10 +55,14 @@ export const eventTypes: Section = {
   title: 'Extension: event types',
   rows: [
     {
-      rule: 'The catalogue has three types for every family and every module, each with its version and a description; it is not paged',
+      rule: 'The catalogue has three types for every family and every module, and three for automatic certificates, each with its version and a description; it is not paged',
       ask: get('/event_types'),
       answer: ok({
-        event_types: TYPES.map((type) => ({ type, description: /^(An?|The) .+ was (created|updated|deleted)\.$/ })),
+        event_types: TYPES.map((type) => ({
+          type,
+          description:
+            /^(An?|The) .+ (was (created|updated|deleted|issued|renewed)\.|could not be issued; it is tried again\.)$/,
+        })),
         uri: '{base}/event_types',
         next_page_uri: null,
       }),

@@ -4,10 +4,15 @@ import { z } from 'zod';
 import { sampleValues } from '../../../dev/fixtures/sample-values.ts';
 import { createSample } from '../../../dev/fixtures/samples.ts';
 import { SEALED } from '../../../src/api/families/all.ts';
+import { leaseOf, readJob, saveProgress } from '../../../src/api/issuance/jobs.ts';
+import { readAccount } from '../../../src/api/issuance/order-slots.ts';
+import { claimLeases } from '../../../src/api/leases/leases.ts';
+import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
-import { startTestApi } from '../harness.ts';
+import { ENCRYPTION_KEY, startTestApi } from '../harness.ts';
 
-const { admin, rows } = await startTestApi();
+const { admin, db, rows } = await startTestApi();
+const secrets = createSecrets([ENCRYPTION_KEY]);
 const withId = z.looseObject({ id: z.string() });
 
 /** The columns that hold sealed values, as `table.column`. */
@@ -35,7 +40,19 @@ test('a rotation covers every column that a family or module seals', async () =>
   const oidc = { issuer: 'https://issuer.example.com', client_id: 'c', client_secret: 's' };
   expect((await admin.put(`/edges/https/${edge.id}/routes/${route.id}/oidc`, oidc)).status).toBe(200);
 
+  await keepCertificateKeys();
   const found = await sealed();
   expect(found.length).toBeGreaterThan(3);
   expect(SEALED.map(({ table, column }) => `${table}.${column}`).sort()).toEqual(found);
 });
+
+/** What is stored while a certificate is being issued. */
+async function keepCertificateKeys(): Promise<void> {
+  await readAccount(db, secrets, 'https://ca.example/directory');
+  const policy = { domain: 'certified.example.com', certificate_management_policy: { authority: 'letsencrypt' } };
+  const { id } = (await admin.post('/reserved_domains', policy)).as(withId);
+  const [lease] = await claimLeases(db, [leaseOf(id)], { holder: 'test', ms: 60_000 });
+  const job = await readJob(db, secrets, id, new Date());
+  if (!lease || !job) throw new Error('the job is not due');
+  expect(await saveProgress(db, secrets, lease, job, { ...job, dueAt: new Date(), privateKey: 'key' })).toBe(true);
+}

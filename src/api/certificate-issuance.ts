@@ -18,9 +18,9 @@ import { createAuthority } from './issuance/authority.ts';
 import { challengeZone, storeChallenge } from './issuance/challenges.ts';
 import type { Job } from './issuance/jobs.ts';
 import { LETS_ENCRYPT } from './issuance/order-slots.ts';
+import { type PresentCertificate, validityOf } from './issuance/renewal.ts';
 import { startRunner } from './issuance/runner.ts';
 import { createSelfCheck, type WantedRecord } from './issuance/self-check.ts';
-import { type PresentCertificate, validityOf } from './issuance/step.ts';
 import type { Executor } from './store/database.ts';
 import { countCertificate } from './telemetry/certificate-metrics.ts';
 

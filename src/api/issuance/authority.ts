@@ -6,7 +6,8 @@ import { type ExternalAccount, readAccountKey } from '../../acme/jose.ts';
 import type { Account } from '../../acme/transport.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Database } from '../store/database.ts';
-import { type OrderRate, readAccount, rememberAccount, reserveOrder } from './order-slots.ts';
+import { readAccount, rememberAccount } from './account.ts';
+import { type OrderRate, reserveOrder } from './order-slots.ts';
 
 export interface AuthorityOptions {
   client: AcmeClient;

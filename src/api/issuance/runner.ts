@@ -7,7 +7,8 @@ import { forgetChallenges } from './challenges.ts';
 import { domainOf, dueDomains, type Job, leaseOf, type Progress, readJob, saveProgress } from './jobs.ts';
 import { JobFailed } from './reasons.ts';
 import { deleteUnused, recordFailure, recordIssued } from './record.ts';
-import { afterIssue, failure, type StepContext, takeStep } from './step.ts';
+import { afterIssue } from './renewal.ts';
+import { failure, type StepContext, takeStep } from './step.ts';
 
 export interface RunnerOptions {
   api: Api;

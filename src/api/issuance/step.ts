@@ -3,27 +3,16 @@
  * does harm when it is repeated: any process may take it, or take it again.
  */
 
-import { X509Certificate } from 'node:crypto';
-import { certificateId, certificateRequest, generateCertificateKey } from '../../acme/certificates.ts';
+import { certificateRequest, generateCertificateKey } from '../../acme/certificates.ts';
 import type { Order } from '../../acme/client.ts';
 import { AcmeError } from '../../acme/errors.ts';
 import type { Account } from '../../acme/transport.ts';
 import { type Authority, lacksAccount } from './authority.ts';
 import type { Job, Progress } from './jobs.ts';
 import { JobFailed, reasonOf } from './reasons.ts';
-import { leastInterval, nextPoll, type Renewal, renewalTime, retryAfter, type Validity } from './schedule.ts';
+import { atRest, earliestOrder, type PresentCertificate, planRenewal } from './renewal.ts';
+import { retryAfter } from './schedule.ts';
 import type { SelfCheck, WantedRecord } from './self-check.ts';
-
-/** Of the first certificate of a chain in PEM. */
-export function validityOf(chain: string): Validity {
-  const { validFromDate, validToDate } = new X509Certificate(chain);
-  return { notBefore: validFromDate, notAfter: validToDate };
-}
-
-export interface PresentCertificate extends Validity {
-  pem: string;
-  issuedAt: Date;
-}
 
 export interface StepContext {
   authority: Authority;
@@ -56,69 +45,20 @@ export async function takeStep(context: StepContext, job: Job, now: Date): Promi
   try {
     if (job.orderUrl !== null) return await advance(context, { ...job, orderUrl: job.orderUrl }, now);
     const present = job.status.provisioning_job === null ? await context.present(job) : undefined;
-    return present ? await watch(context, job, present, now) : await begin(context, job, now);
+    if (!present) return await begin(context, job, now);
+    const { renewal, renewsAt } = await planRenewal(context.authority, job, present, now);
+    if (renewsAt <= now) return await begin(context, { ...job, renewal }, now);
+    return { kind: 'progress', progress: atRest(renewsAt, renewal) };
   } catch (error) {
     if (lacksAccount(error)) await context.authority.forgetAccount();
     return { kind: 'failed', progress: failure(job, toJobFailed(context, error), now) };
   }
 }
 
-/** A certificate is in place: asks the authority when to renew it, and begins when the time has come. */
-async function watch(context: StepContext, job: Job, present: PresentCertificate, now: Date): Promise<Step> {
-  const renewal = await askRenewal(context, job, present, now);
-  const known = job.status.renews_at;
-  const isKept = known !== null && isSame(renewal, job.renewal);
-  const renewsAt = isKept ? new Date(known) : renewalTime(present, renewal?.window ?? null);
-  if (renewsAt <= now) return begin(context, { ...job, renewal }, now);
-  return { kind: 'progress', progress: atRest(renewsAt, renewal) };
-}
-
-/** What is stored with a new certificate. Due at once, to ask the authority when to renew it. */
-export function afterIssue(chain: string, issuedAt: Date): Progress {
-  return { ...atRest(renewalTime({ ...validityOf(chain), issuedAt }, null), null), dueAt: issuedAt };
-}
-
-/** What is stored while there is nothing to do but to renew in time. */
-function atRest(renewsAt: Date, renewal: Renewal | null): Progress {
-  return {
-    dueAt: renewal && renewal.pollAt < renewsAt ? renewal.pollAt : renewsAt,
-    ...{ failures: 0, orderAt: null, orderUrl: null, privateKey: null },
-    renewal,
-    status: { renews_at: renewsAt.toISOString(), provisioning_job: null },
-  };
-}
-
-/** What the authority says about renewing a certificate, asked for no more often than it wants. Null: nothing. */
-async function askRenewal({ authority }: StepContext, job: Job, { pem, issuedAt }: PresentCertificate, now: Date) {
-  const id = certificateId(pem);
-  if (id === undefined) return null;
-  const known = job.renewal?.certificateId === id ? job.renewal : null;
-  if (known && known.pollAt > now) return known;
-  // Without an answer, what is known holds on.
-  const silent: Renewal = { certificateId: id, window: known?.window ?? null, pollAt: nextPoll(now, null) };
-  try {
-    const window = await authority.client.renewalWindow(id);
-    // One that has begun before the certificate was issued is still that of the certificate before (cert-manager #8993).
-    if (!window || window.start < issuedAt) return silent;
-    const { start, end, retryAfterMs } = window;
-    return { certificateId: id, window: { start, end }, pollAt: nextPoll(now, retryAfterMs) };
-  } catch (error) {
-    if (error instanceof AcmeError) return silent;
-    throw error;
-  }
-}
-
-/** Whether the instant of the renewal, once chosen, still holds. */
-function isSame(one: Renewal | null, other: Renewal | null): boolean {
-  const key = (renewal: Renewal | null) =>
-    JSON.stringify([renewal?.certificateId, renewal?.window?.start, renewal?.window?.end]);
-  return key(one) === key(other);
-}
-
 /** Places an order. */
 async function begin(context: StepContext, job: Job, now: Date): Promise<Step> {
   const { authority, selfCheck, profile } = context;
-  const earliest = await earliestOrder(context, job);
+  const earliest = earliestOrder(await context.present(job));
   if (earliest > now) {
     const since = job.issuedAt?.toISOString();
     return waiting(job, now, earliest, `the last certificate was issued at ${since}; the next is not due yet`);
@@ -137,14 +77,6 @@ async function begin(context: StepContext, job: Job, now: Date): Promise<Step> {
   const order = await newOrder(context, account, job, profile);
   const msg = 'the certificate has been ordered';
   return waiting({ ...job, orderAt: null, orderUrl: order.url, privateKey }, now, now, msg);
-}
-
-/** Not too soon after the last certificate, whatever else wants one. */
-async function earliestOrder(context: StepContext, job: Job): Promise<Date> {
-  if (job.issuedAt === null) return new Date(0);
-  const present = await context.present(job);
-  // One that is gone may be replaced at once.
-  return present ? new Date(present.issuedAt.getTime() + leastInterval(present)) : new Date(0);
 }
 
 /** The authority accepts one replacement of a certificate. If an order was lost, the next one does not name it. */

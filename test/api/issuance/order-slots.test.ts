@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { readAccount, reserveOrder } from '../../../src/api/issuance/order-slots.ts';
+import { readAccount } from '../../../src/api/issuance/account.ts';
+import { reserveOrder } from '../../../src/api/issuance/order-slots.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { openDatabase } from '../../../src/api/store/database.ts';
 import { atEnd } from '../../end-of-file.ts';

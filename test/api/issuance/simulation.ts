@@ -5,13 +5,8 @@ import type { AcmeClient, Order, RenewalWindow } from '../../../src/acme/client.
 import { AcmeError } from '../../../src/acme/errors.ts';
 import { generateAccountKey, readAccountKey } from '../../../src/acme/jose.ts';
 import type { Job } from '../../../src/api/issuance/jobs.ts';
-import {
-  afterIssue,
-  type PresentCertificate,
-  type StepContext,
-  takeStep,
-  validityOf,
-} from '../../../src/api/issuance/step.ts';
+import { afterIssue, type PresentCertificate, validityOf } from '../../../src/api/issuance/renewal.ts';
+import { type StepContext, takeStep } from '../../../src/api/issuance/step.ts';
 import { NOT_STARTED } from '../../../src/resources/reserved-domain.ts';
 
 export const HOUR = 3_600_000;

@@ -50,5 +50,6 @@ export function buffersOf(lines: readonly string[]): number {
 
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `array[${value.map(literal).join(', ')}]::text[]`;
+  if (value instanceof Date) return literal(value.toISOString());
   return value === null ? 'null' : pg.escapeLiteral(String(value));
 }

@@ -13,6 +13,7 @@ import { adding, taking } from '../../src/api/events/queue/fan-out.ts';
 import { replayDeliveries, requeue } from '../../src/api/events/queue/requeue.ts';
 import { dueHeads, leaseOf, settle } from '../../src/api/events/queue/streams.ts';
 import type { Caller } from '../../src/api/http/authentication.ts';
+import { dueDomains } from '../../src/api/issuance/jobs.ts';
 import type { Database } from '../../src/api/store/database.ts';
 import { pruning } from '../../src/api/store/event-retention.ts';
 import type { Statement } from '../../src/api/store/statement.ts';
@@ -46,6 +47,11 @@ export async function fillShared(query: Query, count: number): Promise<void> {
     `insert into event_queue (event_id, subscription_ids) select 'x' || n, '{}' from generate_series(1, ${count}) n`,
   );
   await query('analyze event_queue');
+  await fill('reserved_domains', {
+    certificate_management_policy: "'{}'",
+    certificate_management_status: "'{}'",
+    certificate_job_due_at: "now() + (n - 10) * interval '1 hour'",
+  });
   await fill('modules', { owner_id: "'x' || n / 3" });
   const days = 'now() - make_interval(days => 1 + n % 60)';
   await fill('idempotency_keys', {
@@ -108,6 +114,7 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'streams: claim what is due': await one((db) => dueHeads(db, OWN, { limit: 256, except: [OWN] })),
     'streams: settle': await one((db) => settle(db, LEASE, [SETTLED])),
     'streams: find deleted destinations': deletedDestinations('event_streams'),
+    'certificates: find the jobs that are due': await one((db) => dueDomains(db, new Date(), 16)),
     'streams: drop with the destination': ofDestination('event_streams', OWN, 1000),
   };
 }

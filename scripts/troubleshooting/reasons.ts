@@ -58,7 +58,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     concern: 'nobody',
     on: `\`Ready\`, ${CERTIFICATE}`,
     meaning:
-      'On `Ready`: the operator has not seen the object yet. If this lasts, check that it runs and watches the namespace. On `CertificateReady`: the certificate is requested but not issued. If it is still waiting to be started after a minute, the service has no authority: see [automatic certificates](certificates.md#set-up).',
+      'On `Ready`: the operator has not seen the object yet. If this lasts, check that it runs and watches the namespace. On `CertificateReady`: the certificate is requested but not issued. The message says what it waits for; see [automatic certificates](certificates.md#set-up).',
   },
   notRequested: {
     concern: 'nobody',

@@ -101,6 +101,7 @@ export async function startApi(
     const platform = {
       serviceDomains: config.serviceDomains,
       acmeAuthority: config.acmeAuthority,
+      issuesCertificates: config.acmeDirectoryUrl !== undefined,
       eventAllowNetworks: config.eventAllowNetworks ?? [],
       eventHttpHosts: config.eventHttpHosts ?? [],
     };

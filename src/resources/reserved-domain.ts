@@ -79,10 +79,14 @@ export const certificateStatus = z
   .meta({ id: 'ReservedDomainCertStatus' });
 
 /** The status of a domain whose policy is new. */
-export const NOT_STARTED: z.output<typeof certificateStatus> = {
+const waiting = (msg: string): z.output<typeof certificateStatus> => ({
   renews_at: null,
-  provisioning_job: { error_code: null, msg: 'waiting to be started', started_at: null, retries_at: null },
-};
+  provisioning_job: { error_code: null, msg, started_at: null, retries_at: null },
+});
+export const NOT_STARTED = waiting('waiting to be started');
+export const NEVER_STARTED = waiting(
+  'waiting: this installation issues no certificates, since ACME_DIRECTORY_URL is not set',
+);
 
 const cname = (description: string) => derived(z.string().nullable().meta({ description }));
 

@@ -70,7 +70,11 @@ test('a worker does so instead of the API, for the domains of the API', async ()
   expect(containerOf(objects, 'worker')).toEqual({ acme: SETTINGS, ports: ['metrics', 'dns-udp', 'dns-tcp'] });
   expect(Object.values(workerSettings).map(({ env }) => env)).toEqual(expect.arrayContaining(Object.keys(SETTINGS)));
   expect(containerOf(objects, 'api')).toEqual({
-    acme: { CERTIFICATE_ISSUANCE: 'false', ACME_AUTHORITY: 'private' },
+    acme: {
+      CERTIFICATE_ISSUANCE: 'false',
+      ACME_DIRECTORY_URL: SETTINGS.ACME_DIRECTORY_URL,
+      ACME_AUTHORITY: 'private',
+    },
     ports: ['http', 'metrics'],
   });
   const dns = named(objects, 'Service').find(({ metadata }) => metadata.name.endsWith('-dns'));

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { endpointConfiguration } from '../../resources/endpoint-configuration.ts';
 import { isCovered, notCovered } from '../../resources/formats/covered-names.ts';
-import { certificatePolicy, NOT_STARTED, reservedDomain } from '../../resources/reserved-domain.ts';
+import { certificatePolicy, NEVER_STARTED, NOT_STARTED, reservedDomain } from '../../resources/reserved-domain.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
 import { accessOf, idParameter } from '../crud/family.ts';
 import type { WriteContext } from '../crud/hooks.ts';
@@ -79,7 +79,7 @@ function targetsOf({ serviceDomains }: Platform, { id, domain }: Row) {
   return cnameTargets(id, String(domain), serviceDomains);
 }
 
-function statusOf({ acmeAuthority }: Platform, after: Row, before: Row | undefined) {
+function statusOf({ acmeAuthority, issuesCertificates }: Platform, after: Row, before: Row | undefined) {
   const policy = certificatePolicy.nullable().parse(after.certificate_management_policy);
   if (policy === null) return null;
   if (before && isDeepStrictEqual(before.certificate_management_policy, policy)) {
@@ -89,7 +89,7 @@ function statusOf({ acmeAuthority }: Platform, after: Row, before: Row | undefin
     const problem = `must be "${acmeAuthority}", the only authority available`;
     throw invalidByRule({ '/certificate_management_policy/authority': problem });
   }
-  return NOT_STARTED;
+  return issuesCertificates ? NOT_STARTED : NEVER_STARTED;
 }
 
 const named = z.object({ subject_alternative_names: tlsCertificate.fields.subject_alternative_names.view });

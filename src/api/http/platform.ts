@@ -7,6 +7,8 @@ export interface Platform {
   readonly serviceDomains: readonly [string, ...string[]];
   /** The only value of a certificate policy's `authority`. */
   readonly acmeAuthority: string;
+  /** Whether certificates are issued, by this process or another one. */
+  readonly issuesCertificates: boolean;
   /** Addresses and networks that events may be sent to although they are not public. */
   readonly eventAllowNetworks: readonly string[];
   /** Hosts that events may be sent to by plain http. */
@@ -17,6 +19,7 @@ export interface Platform {
 export const DEFAULT_PLATFORM: Platform = {
   serviceDomains: ['tunnels.internal'],
   acmeAuthority: 'letsencrypt',
+  issuesCertificates: true,
   eventAllowNetworks: [],
   eventHttpHosts: [],
 };

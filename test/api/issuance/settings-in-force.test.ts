@@ -87,6 +87,8 @@ const PROOFS: { readonly [name in keyof typeof certificateSettings]: () => Promi
     expect(api.logs.join()).not.toContain('a certificate could not be issued');
   },
   async acmeDirectoryUrl() {
+    const { certificate_management_status: waits } = await reserve(await running({}), 'app.example.com');
+    expect(waits?.provisioning_job?.msg).toContain('ACME_DIRECTORY_URL is not set');
     const { url } = await startRecorder();
     expect(await failureOf(await running({ acmeDirectoryUrl: url }))).toBe('refused by the test');
   },

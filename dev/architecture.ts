@@ -69,6 +69,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'api/secrets',
     'api/http',
     'api/crud',
+    'api/certificates',
     'api/families',
     'api/leases',
   ],

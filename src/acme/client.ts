@@ -2,7 +2,7 @@
 import { AcmeError } from './errors.ts';
 import { type AccountKey, bindExternalAccount, type ExternalAccount } from './jose.ts';
 import { type Authorization, authorization, type Directory, directory, order, renewalInfo } from './objects.ts';
-import { type Account, createTransport, read, type TransportOptions } from './transport.ts';
+import { type Account, type AcmeResponse, createTransport, read, type TransportOptions } from './transport.ts';
 
 export interface ClientOptions extends TransportOptions {
   directoryUrl: string;
@@ -64,8 +64,13 @@ export interface AcmeClient {
 export function createAcmeClient({ directoryUrl, ...options }: ClientOptions): AcmeClient {
   const transport = createTransport(options);
   let known: Promise<Directory> | undefined;
+  let knownAt = 0;
 
   function findDirectory(): Promise<Directory> {
+    if (Date.now() - knownAt > DIRECTORY_MS) {
+      known = undefined;
+      knownAt = Date.now();
+    }
     known ??= transport.get(directoryUrl).then((response) => read(directory, response));
     // A failure is not remembered.
     known.catch(() => {
@@ -126,8 +131,12 @@ export function createAcmeClient({ directoryUrl, ...options }: ClientOptions): A
   };
 }
 
-function located({ location, status }: { location: string | undefined; status: number }): string {
-  if (location !== undefined) return location;
+/** How long the addresses in the directory are used before it is read again. */
+const DIRECTORY_MS = 3_600_000;
+
+function located({ url, location, status }: AcmeResponse): string {
+  const found = location === undefined ? null : URL.parse(location, url);
+  if (found) return found.href;
   const detail = 'the authority did not say where the new object is';
   throw new AcmeError({ type: null, status, detail, subproblems: [], retryAfterMs: null });
 }

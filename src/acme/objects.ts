@@ -58,7 +58,8 @@ export const challenge = z.object({
   token: z
     .string()
     .regex(/^[\w-]+$/)
-    .optional(),
+    .optional()
+    .catch(undefined),
   error: problem.optional(),
 });
 export type Challenge = z.output<typeof challenge>;

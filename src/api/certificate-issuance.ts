@@ -15,7 +15,7 @@ import { challengeName, challengeZoneName } from './families/service-domains.ts'
 import { failureLog } from './guard/refusal-log.ts';
 import type { Api } from './http/operation.ts';
 import { createAuthority } from './issuance/authority.ts';
-import { challengeZone, storeChallenge } from './issuance/challenges.ts';
+import { challengeZone, noteAnswered, storeChallenge } from './issuance/challenges.ts';
 import type { Job } from './issuance/jobs.ts';
 import { LETS_ENCRYPT } from './issuance/order-slots.ts';
 import { type PresentCertificate, validityOf } from './issuance/renewal.ts';
@@ -61,6 +61,7 @@ export function startIssuance(
       wantedRecord: (job) => wantedRecord(job, platform.serviceDomains),
       answersDns: config.acmeNameServers !== undefined,
       storeChallenge: (domainId, token, { key }) => storeChallenge(db, domainId, token, key),
+      noteAnswered: (token) => noteAnswered(db, token),
       present: (job) => presentCertificate(db, job),
     },
     holder: `${hostname()} ${process.pid}`,

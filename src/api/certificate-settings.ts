@@ -1,5 +1,6 @@
 /** Settings of automatic certificates: the authority, and how its challenges are answered. */
-import { isIP } from 'node:net';
+import { X509Certificate } from 'node:crypto';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { canonicalDomain } from '../resources/formats/domain-name.ts';
 import { onOff, wholeNumber } from '../settings/schemas.ts';
@@ -13,14 +14,33 @@ const directoryUrl = z.url({
 });
 
 const contacts = list
-  .refine((all) => all.every((each) => /^[^\s@,<>]+@[^\s@,<>]+$/.test(each)), 'must be comma-separated mail addresses')
+  .refine(
+    (all) => all.every((each) => /^[^\s@:,<>]+@[^\s@:,<>]+$/.test(each)),
+    'must be comma-separated mail addresses, without mailto:',
+  )
   .transform((all) => all.map((each) => `mailto:${each}`));
 
 /** An address, or an address and a port. */
 const isResolver = (text: string) => {
-  const [, bracketed, v4, port = '53'] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
-  return isIP(text) > 0 || (isIP(bracketed ?? v4 ?? '') > 0 && Number(port) <= 65_535);
+  const [, v6 = '', v4 = '', port = ''] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d{1,5})$/i.exec(text) ?? [];
+  if (port === '') return isIP(text.replace(/^\[(.+)\]$/, '$1')) > 0;
+  return (isIPv6(v6) || isIPv4(v4)) && Number(port) >= 1 && Number(port) <= 65_535;
 };
+
+/** Undefined if all of them can be read. */
+function certificatesProblem(pem: string): string | undefined {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) return 'must be certificates in PEM';
+  const bad = blocks.findIndex((block) => {
+    try {
+      return !new X509Certificate(block);
+    } catch {
+      return true;
+    }
+  });
+  return bad === -1 ? undefined : `has a certificate that cannot be read: number ${bad + 1}`;
+}
+
 const resolvers = list.refine(
   (all) => all.every(isResolver),
   'must be comma-separated addresses, each with or without a port, as in 10.0.0.10,[2001:db8::1]:5353',
@@ -81,7 +101,13 @@ export const certificateSettings = {
   acmeTrustedCertificates: {
     env: 'ACME_TRUSTED_CERTIFICATES',
     description: "certificates in PEM that the authority's own server may be verified with, for private authorities",
-    schema: z.string().includes('-----BEGIN CERTIFICATE-----', { error: 'must be certificates in PEM' }).optional(),
+    schema: z
+      .string()
+      .superRefine((pem, context) => {
+        const message = certificatesProblem(pem);
+        if (message !== undefined) context.addIssue({ code: 'custom', message });
+      })
+      .optional(),
   },
   acmeSelfCheck: {
     env: 'ACME_SELF_CHECK',

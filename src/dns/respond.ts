@@ -29,6 +29,17 @@ export interface RespondOptions {
   onError: (error: unknown) => void;
 }
 
+/** A response without records, so that the resolver asks again over TCP, where its address is certain. */
+export function truncated(query: Buffer): Buffer | undefined {
+  try {
+    const { id = 0, opcode, questions = [] }: Packet & { opcode?: string } = decode(query);
+    if (opcode !== 'QUERY' || (query[2] ?? 0) & RESPONSE_BIT) return undefined;
+    return encode({ type: 'response', id, flags: TRUNCATED_RESPONSE, questions });
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns undefined for what is not a query, or not even a header: nobody waits for a response. */
 export async function respond(query: Buffer, options: RespondOptions): Promise<Buffer | undefined> {
   if (query.length < HEADER_BYTES || (query[2] ?? 0) & RESPONSE_BIT) return undefined;

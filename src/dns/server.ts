@@ -1,9 +1,9 @@
 /** An authoritative DNS server, on UDP and TCP. */
-import { createSocket } from 'node:dgram';
+import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { type Answer, respond } from './respond.ts';
-import { sourceLimit } from './source-limit.ts';
+import { type Answer, respond, truncated } from './respond.ts';
+import { networkOf, sourceLimit } from './source-limit.ts';
 
 export interface DnsServerOptions {
   answer: Answer;
@@ -11,7 +11,10 @@ export interface DnsServerOptions {
   host: string;
   /** The same for UDP and TCP. 0: one that is free for TCP. */
   port: number;
-  /** Queries that are answered for each source network. Default 1,000: authorities look from few networks. */
+  /**
+   * Queries that are answered for each source network and transport. Default 1,000: authorities look from few networks. Beyond
+   * them, UDP is answered without records, so that resolvers turn to TCP.
+   */
   queriesPerSecond?: number;
   /** A TCP connection is closed when no query has come for so many milliseconds. Default 10,000. */
   idleMs?: number;
@@ -25,6 +28,9 @@ export interface DnsServer {
 }
 
 const MOST_CONNECTIONS = 256;
+const MOST_OF_NETWORK = 32;
+/** The longest life of a connection, in times that it may be idle. */
+const LIFE = 6;
 /** One question with its options is shorter. */
 const MOST_QUERY_BYTES = 4_096;
 /** Before each message on TCP (RFC 1035, section 4.2.2). */
@@ -33,30 +39,38 @@ const LENGTH_BYTES = 2;
 /** @throws if the port cannot be listened on */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   const { answer, host, port, queriesPerSecond = 1_000, idleMs = 10_000, onError = () => undefined } = options;
-  const isWithinLimit = sourceLimit(queriesPerSecond);
-  const connections = new Set<Socket>();
+  // Counted apart: the sender of a UDP packet may be forged, and must not silence those who ask over TCP.
+  const limits = { udp: sourceLimit(queriesPerSecond), tcp: sourceLimit(queriesPerSecond) };
+  const connections = new Map<Socket, string>();
 
   async function serve(socket: Socket): Promise<void> {
     const idle = setTimeout(() => socket.destroy(), idleMs);
+    const life = setTimeout(() => socket.destroy(), idleMs * LIFE);
     const source = socket.remoteAddress;
+    const closed = new AbortController();
+    socket.once('close', () => closed.abort());
     try {
       for await (const query of messages(socket)) {
         idle.refresh();
         const response =
-          source !== undefined && isWithinLimit(source)
+          source !== undefined && limits.tcp(source)
             ? await respond(query, { answer, transport: 'tcp', onError })
             : undefined;
         if (!response) return;
-        if (!socket.write(withLength(response))) await once(socket, 'drain');
+        if (!socket.write(withLength(response))) await once(socket, 'drain', { signal: closed.signal });
       }
     } finally {
       clearTimeout(idle);
+      clearTimeout(life);
       socket.destroy();
     }
   }
 
   const tcp = createServer({ noDelay: true }, (socket) => {
-    connections.add(socket);
+    const network = networkOf(socket.remoteAddress ?? '');
+    const ofNetwork = connections.values().filter((each) => each === network);
+    if ([...ofNetwork].length >= MOST_OF_NETWORK) return void socket.destroy();
+    connections.set(socket, network);
     // Whatever ends a connection is the client's affair.
     serve(socket).then(
       () => connections.delete(socket),
@@ -78,11 +92,17 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
     throw error;
   }
   let isStopped = false;
-  udp.on('message', async (query, sender) => {
-    if (!isWithinLimit(sender.address)) return;
-    const response = await respond(query, { answer, transport: 'udp', onError });
+  async function answerUdp(query: Buffer, { address, port: from }: RemoteInfo): Promise<void> {
+    // Nobody can be answered at port 0.
+    if (from === 0) return;
+    const response = limits.udp(address)
+      ? await respond(query, { answer, transport: 'udp', onError })
+      : truncated(query);
     // Its sender may be gone, or never have existed.
-    if (response && !isStopped) udp.send(response, sender.port, sender.address, () => undefined);
+    if (response && !isStopped) udp.send(response, from, address, () => undefined);
+  }
+  udp.on('message', (query, sender) => {
+    answerUdp(query, sender).catch(onError);
   });
   udp.on('error', onError);
   tcp.on('error', onError);
@@ -94,7 +114,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
       const closed = [once(udp, 'close'), once(tcp, 'close')];
       udp.close();
       tcp.close();
-      for (const socket of connections) socket.destroy();
+      for (const socket of connections.keys()) socket.destroy();
       await Promise.all(closed);
     },
   };

@@ -21,8 +21,10 @@ export function sourceLimit(perSecond: number, now: () => number = Date.now): (a
 }
 
 /** What one sender may control: a /24 of IPv4, a /56 of IPv6, as is usual for DNS servers. */
-function networkOf(text: string): string {
-  const address = ipaddr.process(text.replace(/%.*$/, ''));
+export function networkOf(text: string): string {
+  const plain = text.replace(/%.*$/, '');
+  if (!ipaddr.isValid(plain)) return plain;
+  const address = ipaddr.process(plain);
   return address
     .toByteArray()
     .slice(0, address.kind() === 'ipv4' ? 3 : 7)

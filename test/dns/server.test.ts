@@ -126,3 +126,39 @@ test('a stop closes the connections', async () => {
   await once(socket, 'connect');
   await Promise.all([once(socket, 'close'), stopped.stop()]);
 });
+
+test('beyond the limit, UDP is answered without records, and TCP as before', async () => {
+  const limited = await startDnsServer({ ...common, queriesPerSecond: 1 });
+  try {
+    const message = query('one.acme.example.com', 'TXT');
+    // One of them is in the same second as the one before.
+    const seen = [];
+    for (let n = 0; n < 3; n += 1) seen.push(await ask(message, limited.port, 'udp'));
+    const cut = seen.find(({ flag_tc }) => flag_tc);
+    expect(cut).toMatchObject({ id: 4711, answers: [], questions: [{ name: 'one.acme.example.com', type: 'TXT' }] });
+    expect((await ask(message, limited.port, 'tcp')).answers).toHaveLength(1);
+  } finally {
+    await limited.stop();
+  }
+});
+
+test('one network has a share of the connections', async () => {
+  const busy = await startDnsServer(common);
+  const open = (localAddress: string) => connect({ port: busy.port, host: '127.0.0.1', localAddress });
+  const mine = Array.from({ length: 40 }, () => open('127.0.0.1'));
+  try {
+    await Promise.all(mine.slice(32).map((socket) => once(socket, 'close')));
+    expect(mine.filter((socket) => !socket.destroyed)).toHaveLength(32);
+    const other = open('127.0.9.1');
+    await once(other, 'connect');
+    other.write(
+      Buffer.concat([
+        Buffer.from([0, query('one.acme.example.com', 'TXT').length]),
+        query('one.acme.example.com', 'TXT'),
+      ]),
+    );
+    await once(other, 'data');
+  } finally {
+    await busy.stop();
+  }
+});

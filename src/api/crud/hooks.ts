@@ -54,6 +54,8 @@ export interface Hooks<R extends Resource = Resource> {
   ): Promise<Draft>;
   /** Derived fields that follow from the others. No I/O. Throws ApiError. `before`: undefined for a new resource. */
   derive?(after: Row, before: Row | undefined, api: Api): Record<string, unknown>;
+  /** Whether the service changes the resource without a new revision. Conditional reads then always get it. */
+  isVolatile?(row: Row): boolean;
   /** Takes the locks that other writes take before locking the resource, so that the two cannot deadlock. */
   lockFirst?(context: WriteContext, id: string): Promise<void>;
   /** Whether `sent` is the resource's secret, which at most the creation response shows. */

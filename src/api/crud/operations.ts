@@ -151,7 +151,7 @@ export async function get<R extends Resource>(api: Api, family: Family<R>, call:
   const { id } = call.params;
   const row = family.require(await family.rows.get(api.db, id), id, call);
   const { revision } = row;
-  return isUnchanged(call.ifNoneMatch, revision)
+  return isUnchanged(call.ifNoneMatch, revision) && !family.hooks.isVolatile?.(row)
     ? { status: 304, revision }
     : { body: family.show(family.sealed.open(api.secrets, row), call.base), revision };
 }

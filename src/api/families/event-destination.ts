@@ -18,6 +18,7 @@ import { addRotation, firstSecret, SIGNING_SECRETS, signingSecrets } from './eve
 
 export const eventDestinations = mount(eventDestination, {
   ...SIGNING_SECRETS,
+  isVolatile: () => true,
   derive(after, before, { platform }) {
     checkUrl(after.target, before?.target, platform);
     return {};

@@ -25,6 +25,7 @@ export const ACCOUNT_KEYS = { table: 'acme_accounts', column: 'private_key' } as
 export const reservedDomains = mount(reservedDomain, {
   aboutCreate: 'Fails with 409 if the domain is already reserved.',
   sealed: [JOB_KEY],
+  isVolatile: (row) => row.certificate_management_policy !== null,
   aboutDelete: 'Fails with 409 while an edge relies on the domain for one of its hostports.',
   derive(after, before, { platform }) {
     refuseBothCertificates(after, before);
@@ -143,8 +144,10 @@ function detach(what: string, field: string): Operation {
 /** Forgets what the job of a domain had begun: its policy is another one from now on. */
 async function resetJob(tx: Executor, id: string): Promise<void> {
   const text = `
-    update ${reservedDomain.table} set certificate_job_due_at = null, certificate_job_failures = 0,
+    update ${reservedDomain.table} set certificate_job_due_at = null, certificate_job_refusals = 0, certificate_job_failures = 0,
       certificate_job_order_at = null, certificate_job_order_url = null, ${JOB_KEY} = null, certificate_renewal = null
      where id = $1`;
   await tx.query({ name: 'certificate_jobs.reset', text, values: [id] });
+  const forget = 'delete from acme_challenges where domain_id = $1';
+  await tx.query({ name: 'acme_challenges.forget', text: forget, values: [id] });
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { notFound } from '../errors/errors.ts';
 import type { Executor } from '../store/database.ts';
-import { answerOverHttp } from './challenges.ts';
+import { answersOverHttp } from './challenges.ts';
 
 const PATH = '/.well-known/acme-challenge/:token';
 
@@ -13,9 +13,11 @@ export function addChallengeRoute(
   count: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
 ): void {
   const config = { documentedPath: PATH.replace(':token', '{token}') };
+  const answerTo = answersOverHttp(db);
   app.get<{ Params: { token: string } }>(PATH, { config }, async (request, reply) => {
-    await count(request, reply);
-    const answer = await answerOverHttp(db, request.params.token);
+    const answer = await answerTo(request.params.token);
+    // Others from the same address, such as a proxy's, must not keep the authority from its answer.
+    if (answer === undefined) await count(request, reply);
     if (answer === undefined)
       throw notFound('No certificate is being issued with this token.', { token: request.params.token });
     return reply.type('application/octet-stream').send(answer);

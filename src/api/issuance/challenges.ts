@@ -5,22 +5,41 @@ import type { Zone } from '../../dns/zone.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
 import type { Executor } from '../store/database.ts';
 
-/** Stores what answers a challenge for a domain, before the authority is told to look. */
-export async function storeChallenge(db: Executor, domainId: string, token: string, key: AccountKey): Promise<void> {
+/** Stores what answers a challenge for a domain. Returns whether the authority has been told to look. */
+export async function storeChallenge(db: Executor, domainId: string, token: string, key: AccountKey): Promise<boolean> {
   const text = `
-    insert into acme_challenges (token, domain_id, key_authorization, txt) values ($1, $2, $3, $4) on conflict do nothing`;
-  await db.query({ text, values: [token, domainId, keyAuthorization(token, key), challengeRecord(token, key)] });
+    with known as (select answered from acme_challenges where token = $1),
+    added as (
+      insert into acme_challenges (token, domain_id, key_authorization, txt) values ($1, $2, $3, $4) on conflict do nothing)
+    select answered from known`;
+  const values = [token, domainId, keyAuthorization(token, key), challengeRecord(token, key)];
+  const [known] = await db.query({ name: 'acme_challenges.store', text, values });
+  return known?.answered === true;
+}
+
+export async function noteAnswered(db: Executor, token: string): Promise<void> {
+  await db.query({ text: 'update acme_challenges set answered = true where token = $1', values: [token] });
 }
 
 export async function forgetChallenges(db: Executor, domainId: string): Promise<void> {
   await db.query({ text: 'delete from acme_challenges where domain_id = $1', values: [domainId] });
 }
 
-/** What is served for a challenge over HTTP; undefined if there is none with this token. */
-export async function answerOverHttp(db: Executor, token: string): Promise<string | undefined> {
-  const text = 'select key_authorization from acme_challenges where token = $1';
-  const [found] = await db.query({ name: 'acme_challenges.get', text, values: [token] });
-  return found && String(found.key_authorization);
+/** Tokens are base64url (RFC 8555, section 8.1). */
+const TOKEN = /^[\w-]{1,512}$/;
+
+/** A function that finds what is served for a challenge over HTTP, or undefined. */
+export function answersOverHttp(db: Executor): (token: string) => Promise<string | undefined> {
+  const find = createBatches((tokens: readonly string[]) => readAnswers(db, tokens));
+  return async (token) => (TOKEN.test(token) ? find(token) : undefined);
+}
+
+const answers = z.array(z.object({ token: z.string(), key_authorization: z.string() }));
+
+async function readAnswers(db: Executor, tokens: readonly string[]): Promise<Map<string, string>> {
+  const text = 'select token, key_authorization from acme_challenges where token = any($1)';
+  const rows = answers.parse(await db.query({ name: 'acme_challenges.get', text, values: [tokens] }));
+  return new Map(rows.map(({ token, key_authorization }) => [token, key_authorization]));
 }
 
 /**

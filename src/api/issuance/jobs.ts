@@ -19,10 +19,14 @@ export type Status = z.output<typeof certificateStatus>;
 export interface Progress {
   /** When to take the next step. */
   dueAt: Date;
+  /** Failed validations in a row, and failures of other kinds since the last of them. */
+  refusals: number;
   failures: number;
   /** From when on an order may be placed; null: not asked for yet. */
   orderAt: Date | null;
   orderUrl: string | null;
+  /** When an order was last placed for the domain. */
+  orderedAt: Date | null;
   /** The key that the order's certificate is for: PKCS #8 in PEM. */
   privateKey: string | null;
   renewal: Renewal | null;
@@ -55,7 +59,9 @@ const row = z.object({
   certificate_id: z.string().nullable(),
   cname_target: z.string().nullable(),
   revision: z.number(),
+  certificate_job_refusals: z.number(),
   certificate_job_failures: z.number(),
+  certificate_ordered_at: instant.nullable(),
   certificate_job_order_at: instant.nullable(),
   certificate_job_order_url: z.string().nullable(),
   certificate_job_private_key: z.string().nullable(),
@@ -90,7 +96,9 @@ export async function readJob(db: Executor, secrets: Secrets, domainId: string, 
     certificateId: read.certificate_id,
     cnameTarget: read.cname_target,
     revision: read.revision,
+    refusals: read.certificate_job_refusals,
     failures: read.certificate_job_failures,
+    orderedAt: read.certificate_ordered_at,
     orderAt: read.certificate_job_order_at,
     orderUrl: read.certificate_job_order_url,
     privateKey: sealed === null ? null : secrets.open(sealed, locationOf(domainId)),
@@ -106,11 +114,13 @@ const locationOf = (id: string) => ({ table, id, field: JOB_KEY });
  * The assignments that record progress, with their values from parameter `$first` on.
  */
 export function assignments(secrets: Secrets, { domainId }: Pick<Job, 'domainId'>, progress: Progress, first: number) {
-  const { dueAt, failures, orderAt, orderUrl, privateKey, renewal, status } = progress;
+  const { dueAt, refusals, failures, orderAt, orderUrl, orderedAt, privateKey, renewal, status } = progress;
   const sealed = privateKey === null ? null : secrets.seal(privateKey, locationOf(domainId));
   const columns = {
     certificate_job_due_at: dueAt,
+    certificate_job_refusals: refusals,
     certificate_job_failures: failures,
+    certificate_ordered_at: orderedAt,
     certificate_job_order_at: orderAt,
     certificate_job_order_url: orderUrl,
     [JOB_KEY]: sealed,
@@ -123,7 +133,7 @@ export function assignments(secrets: Secrets, { domainId }: Pick<Job, 'domainId'
 
 /**
  * Records progress. Returns whether it did: not if another process has taken over, or if the user has changed the policy
- * or detached it.
+ * or the certificate.
  */
 export async function saveProgress(
   db: Executor,
@@ -132,11 +142,11 @@ export async function saveProgress(
   job: Job,
   progress: Progress,
 ): Promise<boolean> {
-  const set = assignments(secrets, job, progress, 5);
+  const set = assignments(secrets, job, progress, 6);
   const text = `
     with held as (${heldBy(1)})
     update ${table} set ${set.text} from held
-     where id = $3 and certificate_management_policy = $4::jsonb returning id`;
-  const values = [name, fence, job.domainId, JSON.stringify(job.policy), ...set.values];
+     where id = $3 and certificate_management_policy = $4::jsonb and certificate_id is not distinct from $5 returning id`;
+  const values = [name, fence, job.domainId, JSON.stringify(job.policy), job.certificateId, ...set.values];
   return (await db.query({ name: 'certificate_jobs.save', text, values })).length > 0;
 }

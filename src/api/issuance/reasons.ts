@@ -23,7 +23,7 @@ export class JobFailed extends Error {
       isOrderOver = false,
     }: Partial<Pick<JobFailed, 'askedMs' | 'tried' | 'isOrderOver'>> = {},
   ) {
-    super(shortened(message));
+    super(shortened(message.replaceAll(CONTROL, ' ')));
     this.code = code;
     this.askedMs = askedMs;
     this.tried = tried;
@@ -31,29 +31,30 @@ export class JobFailed extends Error {
   }
 }
 
-/** Errors (RFC 8555, section 6.7) whose cause is the domain or its DNS records, so that its owner can mend them. */
-const OF_THE_DOMAIN = new Set([
-  'caa',
-  'connection',
-  'dns',
-  'incorrectResponse',
-  'rejectedIdentifier',
-  'tls',
-  'unauthorized',
-  'unsupportedIdentifier',
-]);
+/** Errors (RFC 8555, section 6.7) of an order whose cause is the domain or its DNS records, so that its owner can mend them. */
+const OF_ORDERS = ['caa', 'rejectedIdentifier', 'unsupportedIdentifier'];
+/** The same for errors of a validation. In other requests, some of them are about the account. */
+const OF_VALIDATIONS = [...OF_ORDERS, 'connection', 'dns', 'incorrectResponse', 'tls', 'unauthorized'];
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what an authority says may have some
+const CONTROL = /[\x00-\x1f\x7f-\x9f]+/g;
 const MOST_BYTES = 1_024;
 
-/** @param directoryUrl of the authority; addresses on its host, which may identify the account, are left out */
-export function reasonOf(error: AcmeError, directoryUrl: string): { code: ErrorCode; message: string } {
-  const types = [error.type, ...error.subproblems.map(({ type }) => type)].filter((type) => type !== null);
-  const code = types.some((type) => OF_THE_DOMAIN.has(type)) ? 'DNS_ERROR' : 'INTERNAL_ERROR';
-  const { host } = new URL(directoryUrl);
-  const message = error.message.replaceAll(/https?:\/\/[^\s"'<>]+/g, (url) =>
-    URL.parse(url)?.host === host ? '…' : url,
-  );
-  return { code, message };
+/**
+ * @param directoryUrl of the authority; addresses on its host, which may identify the account, are left out
+ * @param of what has failed
+ */
+export function reasonOf(
+  error: AcmeError,
+  directoryUrl: string,
+  of: 'validation' | 'request',
+): { code: ErrorCode; message: string } {
+  const types = [error.type, ...error.subproblems.map(({ type }) => type)];
+  const theirs = of === 'validation' ? OF_VALIDATIONS : OF_ORDERS;
+  const code = types.some((type) => type !== null && theirs.includes(type)) ? 'DNS_ERROR' : 'INTERNAL_ERROR';
+  const host = new URL(directoryUrl).hostname.replaceAll('.', String.raw`\.`);
+  const own = new RegExp(String.raw`(?:https?:)?(?://)?${host}\.?(?::\d+)?/[^\s"'<>]*`, 'gi');
+  return { code, message: error.message.replaceAll(own, '…') };
 }
 
 /** At most 1 KiB of UTF-8. */

@@ -63,7 +63,9 @@ function withDomain({ db }: Api, { name, fence }: Lease, job: Job, change: (tx: 
   return db.transaction(async (tx) => {
     const row = await reservedDomains.rows.lock(tx, job.domainId);
     const [held] = await tx.query({ name: 'certificate_jobs.hold', text: heldBy(1), values: [name, fence] });
-    if (!row || !held || !isDeepStrictEqual(row.certificate_management_policy, job.policy)) return false;
+    const isSame =
+      row?.certificate_id === job.certificateId && isDeepStrictEqual(row.certificate_management_policy, job.policy);
+    if (!row || !held || !isSame) return false;
     await change(tx, row);
     return true;
   });

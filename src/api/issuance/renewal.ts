@@ -26,15 +26,15 @@ export async function planRenewal(authority: Authority, job: Job, present: Prese
 }
 
 /** What is stored with a new certificate. Due at once, to ask the authority when to renew it. */
-export function afterIssue(chain: string, issuedAt: Date): Progress {
-  return { ...atRest(renewalTime({ ...validityOf(chain), issuedAt }, null), null), dueAt: issuedAt };
+export function afterIssue(chain: string, issuedAt: Date, orderedAt: Date | null): Progress {
+  return { ...atRest(renewalTime({ ...validityOf(chain), issuedAt }, null), null, orderedAt), dueAt: issuedAt };
 }
 
 /** What is stored while there is nothing to do but to renew in time. */
-export function atRest(renewsAt: Date, renewal: Renewal | null): Progress {
+export function atRest(renewsAt: Date, renewal: Renewal | null, orderedAt: Date | null): Progress {
   return {
     dueAt: renewal && renewal.pollAt < renewsAt ? renewal.pollAt : renewsAt,
-    ...{ failures: 0, orderAt: null, orderUrl: null, privateKey: null },
+    ...{ refusals: 0, failures: 0, orderAt: null, orderUrl: null, orderedAt, privateKey: null },
     renewal,
     status: { renews_at: renewsAt.toISOString(), provisioning_job: null },
   };

@@ -101,13 +101,16 @@ export function startRunner({
         return (await saveProgress(db, secrets, lease, job, step.progress)) ? step.progress.dueAt : undefined;
       if (step.kind === 'failed') return await failed(step.progress);
       const issuedAt = await now();
-      const progress = afterIssue(step.chain, issuedAt);
+      const progress = afterIssue(step.chain, issuedAt, job.orderedAt);
       const isRecorded = await recordIssued(api, lease, job, { ...step, now: issuedAt, progress });
       if (isRecorded) observe('issued', job.domain);
       return isRecorded ? ended(progress) : undefined;
     } catch (error) {
       onError(error, 'work on certificates', { domain: job.domain });
-      return failed(failure(job, new JobFailed('INTERNAL_ERROR', 'an internal error; see the log of the service'), at));
+      // An order that cannot be gone on with is given up in the end.
+      const isOrderOver = job.failures >= 2;
+      const why = 'an internal error; see the log of the service';
+      return failed(failure(job, new JobFailed('INTERNAL_ERROR', why, { isOrderOver }), at));
     }
   }
 

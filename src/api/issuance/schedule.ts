@@ -12,15 +12,20 @@ const DAY = 24 * HOUR;
 const AUTHORIZATION_RETRY = { firstMs: 15 * MINUTE, longestMs: 6 * HOUR };
 const RETRY = { firstMs: MINUTE, longestMs: 15 * MINUTE };
 
+/** The longest wait that an authority may ask for; Let's Encrypt counts over seven days. */
+const LONGEST_ASKED_MS = 7 * DAY;
+
 /** How often an authority is asked when to renew (RFC 9773, section 4.3.1, lets it ask for longer pauses). */
 const POLL_MS = 6 * HOUR;
 /** The share of its lifetime after which a certificate is renewed if the authority does not say. */
 const RENEWED_AFTER = 2 / 3;
 const SPREAD = 0.05;
+/** At the latest after this share, whatever the authority says. */
+const LATEST = 0.8;
 
 /**
  * Milliseconds until the next attempt.
- * @param failures in a row, at least 1
+ * @param failures of the same kind in a row, at least 1
  * @param tried whether the authority has tried to validate the domain
  * @param askedMs how long the authority asks to wait
  */
@@ -30,7 +35,7 @@ export function retryAfter(
 ): number {
   const own = backoff(failures, tried ? AUTHORIZATION_RETRY : RETRY, random);
   // Never earlier than asked for.
-  return Math.max(own, (askedMs ?? 0) * (1 + 0.1 * random()));
+  return Math.max(own, Math.min(askedMs ?? 0, LONGEST_ASKED_MS) * (1 + 0.1 * random()));
 }
 
 export interface Validity {
@@ -45,6 +50,14 @@ export interface Renewal {
   window: { start: Date; end: Date } | null;
   /** When the authority may be asked again. */
   pollAt: Date;
+}
+
+/**
+ * Milliseconds until the next look at an order: as long as the authority asks, within an hour, and longer as the order grows
+ * older, so that orders that do not move take no time from others.
+ */
+export function nextLook(ageMs: number, askedMs: number | null): number {
+  return Math.max(Math.min(askedMs ?? 0, HOUR), Math.min(Math.max(ageMs / 4, SECOND), MINUTE));
 }
 
 /** Shortest time between two certificates of a domain, whatever the authority says: a day, or a tenth of the lifetime. */
@@ -69,5 +82,6 @@ export function renewalTime(
   const wanted = window
     ? window.start.getTime() + random() * (window.end.getTime() - window.start.getTime())
     : notBefore.getTime() + lifetime * (RENEWED_AFTER - SPREAD * random());
-  return new Date(Math.max(wanted, issuedAt.getTime() + leastInterval(validity)));
+  const latest = notBefore.getTime() + lifetime * LATEST;
+  return new Date(Math.max(Math.min(wanted, latest), issuedAt.getTime() + leastInterval(validity)));
 }

@@ -7,11 +7,13 @@ import { certificateRequest, generateCertificateKey } from '../../acme/certifica
 import type { Order } from '../../acme/client.ts';
 import { AcmeError } from '../../acme/errors.ts';
 import type { Account } from '../../acme/transport.ts';
+import { isCovered, notCovered } from '../../resources/formats/covered-names.ts';
+import { readChain } from '../certificates/chain.ts';
 import { type Authority, lacksAccount } from './authority.ts';
 import type { Job, Progress } from './jobs.ts';
 import { JobFailed, reasonOf } from './reasons.ts';
 import { atRest, earliestOrder, type PresentCertificate, planRenewal } from './renewal.ts';
-import { retryAfter } from './schedule.ts';
+import { nextLook, retryAfter } from './schedule.ts';
 import type { SelfCheck, WantedRecord } from './self-check.ts';
 
 export interface StepContext {
@@ -24,7 +26,9 @@ export interface StepContext {
   wantedRecord(job: Job): WantedRecord | undefined;
   /** Whether the service answers challenges over DNS, without which there are no wildcards. */
   answersDns: boolean;
-  storeChallenge(domainId: string, token: string, account: Account): Promise<void>;
+  /** Returns whether the authority has been told to look. */
+  storeChallenge(domainId: string, token: string, account: Account): Promise<boolean>;
+  noteAnswered(token: string): Promise<void>;
   /** The certificate that the domain is served with, if the service has issued it. */
   present(job: Job): Promise<PresentCertificate | undefined>;
 }
@@ -37,8 +41,6 @@ export type Step =
 
 const SECOND = 1_000;
 const ISSUING = 'the authority is issuing the certificate';
-/** Between two looks at an order, where the authority does not say. */
-const LOOK_MS = SECOND;
 
 /** Takes the next step of a job that is due. @throws what is neither the authority's nor the domain's fault */
 export async function takeStep(context: StepContext, job: Job, now: Date): Promise<Step> {
@@ -48,7 +50,7 @@ export async function takeStep(context: StepContext, job: Job, now: Date): Promi
     if (!present) return await begin(context, job, now);
     const { renewal, renewsAt } = await planRenewal(context.authority, job, present, now);
     if (renewsAt <= now) return await begin(context, { ...job, renewal }, now);
-    return { kind: 'progress', progress: atRest(renewsAt, renewal) };
+    return { kind: 'progress', progress: atRest(renewsAt, renewal, job.orderedAt) };
   } catch (error) {
     if (lacksAccount(error)) await context.authority.forgetAccount();
     return { kind: 'failed', progress: failure(job, toJobFailed(context, error), now) };
@@ -71,13 +73,24 @@ async function begin(context: StepContext, job: Job, now: Date): Promise<Step> {
   const wanted = context.wantedRecord(job);
   if (wanted) await selfCheck?.(wanted);
   const account = await authority.account();
+  const again = new Date((job.orderedAt?.getTime() ?? 0) + BETWEEN_ORDERS_MS);
+  if (again > now) return waiting(job, now, again, 'an order was placed a short while ago; the next is not due yet');
   const orderAt = job.orderAt ?? (await authority.reserveOrder(now));
   if (orderAt > now) return waiting({ ...job, orderAt }, now, orderAt, 'waiting for its turn: orders are limited');
   const privateKey = await generateCertificateKey(job.policy.private_key_type);
-  const order = await newOrder(context, account, job, profile);
-  const msg = 'the certificate has been ordered';
-  return waiting({ ...job, orderAt: null, orderUrl: order.url, privateKey }, now, now, msg);
+  try {
+    const { url: orderUrl } = await newOrder(context, account, job, profile);
+    const ordered = { ...job, orderAt: null, orderUrl, orderedAt: now, privateKey };
+    return waiting(ordered, now, now, 'the certificate has been ordered');
+  } catch (error) {
+    if (!(error instanceof AcmeError) || lacksAccount(error)) throw error;
+    // Its place stays reserved.
+    return { kind: 'failed', progress: failure({ ...job, orderAt }, toJobFailed(context, error), now) };
+  }
 }
+
+/** Of one domain, so that nobody can use up the orders of all by changing its policy back and forth. */
+const BETWEEN_ORDERS_MS = 600 * SECOND;
 
 /** The authority accepts one replacement of a certificate. If an order was lost, the next one does not name it. */
 async function newOrder({ authority }: StepContext, account: Account, job: Job, profile: string | undefined) {
@@ -108,30 +121,33 @@ type OrderedJob = Job & { orderUrl: string };
 async function advance(context: StepContext, job: OrderedJob, now: Date): Promise<Step> {
   const { authority } = context;
   const { client } = authority;
+  const over = (why: string) => new JobFailed('INTERNAL_ERROR', why, { isOrderOver: true });
+  const ageMs = now.getTime() - (job.orderedAt ?? now).getTime();
+  if (ageMs > LONGEST_ORDER_MS) throw over('the authority has not finished the order within a day');
+  const { newOrder: here } = await client.directory();
+  if (new URL(job.orderUrl).host !== new URL(here).host) throw over('the order was placed at another authority');
   const account = await authority.account();
   const order = await client.order(account, job.orderUrl).catch((error: unknown) => {
-    throw isGone(error)
-      ? new JobFailed('INTERNAL_ERROR', 'the authority has lost the order', { isOrderOver: true })
-      : error;
+    throw isGone(error) ? over(`the authority does not know the order any more: ${error.message}`) : error;
   });
-  const look = (msg: string, ms = order.retryAfterMs ?? LOOK_MS) =>
-    waiting(job, now, new Date(now.getTime() + ms), msg);
+  const look = (msg: string) => waiting(job, now, new Date(now.getTime() + nextLook(ageMs, order.retryAfterMs)), msg);
   switch (order.status) {
     case 'pending':
       await answerChallenges(context, account, order, job);
       return look('the authority is validating the domain');
     case 'ready': {
       const { privateKey } = job;
-      if (privateKey === null)
-        throw new JobFailed('INTERNAL_ERROR', 'the key of the order is lost', { isOrderOver: true });
+      if (privateKey === null) throw over('the key of the order is lost');
       const finalized = await client.finalize(account, order, await certificateRequest(privateKey, [job.domain]));
-      return finalized.status === 'valid' ? look(ISSUING, 0) : look(ISSUING);
+      return finalized.status === 'valid' ? waiting(job, now, now, ISSUING) : look(ISSUING);
     }
     case 'valid': {
       const { certificate } = order;
-      if (certificate === undefined || job.privateKey === null)
-        throw new JobFailed('INTERNAL_ERROR', 'the order has no certificate', { isOrderOver: true });
-      return { kind: 'issued', chain: await client.download(account, certificate), privateKey: job.privateKey };
+      if (certificate === undefined || job.privateKey === null) throw over('the order has no certificate');
+      const chain = await client.download(account, certificate);
+      const problem = problemOf(chain, job, now);
+      if (problem !== undefined) throw new JobFailed('INTERNAL_ERROR', problem, { tried: true, isOrderOver: true });
+      return { kind: 'issued', chain, privateKey: job.privateKey };
     }
     case 'invalid':
       throw (await validationError(context, account, order)) ?? invalidOrder(context, order);
@@ -140,13 +156,22 @@ async function advance(context: StepContext, job: OrderedJob, now: Date): Promis
   }
 }
 
-const isGone = (error: unknown) =>
+/** After that, another order is placed. Authorities keep an order open for up to a week. */
+const LONGEST_ORDER_MS = 86_400 * SECOND;
+
+/** Why a chain cannot be used for the domain, if so. */
+function problemOf(chain: string, { domain }: Job, now: Date): string | undefined {
+  const read = readChain(chain);
+  if ('reason' in read) return `the certificate of the authority ${read.reason}`;
+  const { dnsNames, notAfter } = read.value.leaf;
+  if (!isCovered(domain, dnsNames)) return `the certificate of the authority ${notCovered(domain, dnsNames)}`;
+  return new Date(notAfter) > now ? undefined : `the certificate of the authority expired at ${notAfter}`;
+}
+
+/** Proxies answer 4xx as well: the order is gone only if the authority says so. */
+const isGone = (error: unknown): error is AcmeError =>
   error instanceof AcmeError &&
-  error.status !== null &&
-  error.status >= 400 &&
-  error.status < 500 &&
-  error.status !== 429 &&
-  !lacksAccount(error);
+  (error.status === 404 || (error.status === 403 && error.type === 'unauthorized') || error.type === 'malformed');
 
 async function answerChallenges(context: StepContext, account: Account, order: Order, job: Job): Promise<void> {
   const { client } = context.authority;
@@ -160,9 +185,11 @@ async function answerChallenges(context: StepContext, account: Account, order: O
       const why = `the authority offers no ${type} challenge, but ${offered || 'none'}`;
       throw new JobFailed('INTERNAL_ERROR', why, { isOrderOver: true });
     }
-    if (challenge.status !== 'pending') continue;
-    await context.storeChallenge(job.domainId, challenge.token, account);
+    const { token } = challenge;
+    // Some authorities validate once more each time they are told, and count each failure.
+    if (challenge.status !== 'pending' || (await context.storeChallenge(job.domainId, token, account))) continue;
     await client.answer(account, challenge.url);
+    await context.noteAnswered(token);
   }
 }
 
@@ -170,35 +197,40 @@ async function answerChallenges(context: StepContext, account: Account, order: O
 async function validationError(context: StepContext, account: Account, order: Order): Promise<JobFailed | undefined> {
   const { client, directoryUrl } = context.authority;
   for (const url of order.authorizations) {
-    const { challenges } = await client.authorization(account, url);
-    const problem = challenges.find(({ error }) => error !== undefined)?.error;
+    const seen = await client.authorization(account, url).catch(withoutAuthorization);
+    const problem = seen?.challenges.find(({ error }) => error !== undefined)?.error;
     if (!problem) continue;
     const { type = null, detail = 'no reason given', subproblems = [] } = problem;
     const error = new AcmeError({ type, detail, subproblems, status: null, retryAfterMs: null });
-    const { code, message } = reasonOf(error, directoryUrl);
+    const { code, message } = reasonOf(error, directoryUrl, 'validation');
     return new JobFailed(code, message, { tried: true, isOrderOver: true });
   }
   return undefined;
 }
 
+/** The authorizations of an order that has failed may be gone. */
+function withoutAuthorization(error: unknown): undefined {
+  if (!(error instanceof AcmeError)) throw error;
+}
+
 function invalidOrder({ authority }: StepContext, { error }: Order): JobFailed {
   if (!error)
     return new JobFailed('INTERNAL_ERROR', 'the order failed without a reason', { tried: true, isOrderOver: true });
-  const { code, message } = reasonOf(error, authority.directoryUrl);
+  const { code, message } = reasonOf(error, authority.directoryUrl, 'validation');
   return new JobFailed(code, message, { tried: true, isOrderOver: true });
 }
 
 function toJobFailed({ authority }: StepContext, error: unknown): JobFailed {
   if (error instanceof JobFailed) return error;
   if (!(error instanceof AcmeError)) throw error;
-  const { code, message } = reasonOf(error, authority.directoryUrl);
+  const { code, message } = reasonOf(error, authority.directoryUrl, 'request');
   const tried = code === 'DNS_ERROR';
   return new JobFailed(code, message, { askedMs: error.retryAfterMs, tried, isOrderOver: lacksAccount(error) });
 }
 
 /** A step that has gone well; the next is due at a time. */
-function waiting(job: Omit<Progress, 'dueAt'>, now: Date, dueAt: Date, msg: string): Step {
-  const { failures, orderAt, orderUrl, privateKey, renewal, status } = job;
+function waiting(job: Job, now: Date, dueAt: Date, msg: string): Step {
+  const { refusals, failures, orderAt, orderUrl, orderedAt, privateKey, renewal, status } = job;
   const startedAt = status.provisioning_job?.started_at ?? now.toISOString();
   const isLong = dueAt.getTime() - now.getTime() > LONG_MS;
   const provisioningJob = {
@@ -210,8 +242,8 @@ function waiting(job: Omit<Progress, 'dueAt'>, now: Date, dueAt: Date, msg: stri
   return {
     kind: 'progress',
     progress: {
-      ...{ dueAt, failures, orderAt, orderUrl, privateKey, renewal },
-      status: { renews_at: status.renews_at, provisioning_job: provisioningJob },
+      ...{ dueAt, refusals, failures, orderAt, orderUrl, orderedAt, privateKey, renewal },
+      status: { renews_at: renewsAt(job), provisioning_job: provisioningJob },
     },
   };
 }
@@ -221,16 +253,18 @@ const LONG_MS = 60 * SECOND;
 
 /** What is stored after a failed attempt. */
 export function failure(job: Job, { code, message, askedMs, tried, isOrderOver }: JobFailed, now: Date): Progress {
-  const failures = job.failures + 1;
-  const dueAt = new Date(now.getTime() + retryAfter({ failures, tried, askedMs }));
-  const { renews_at, provisioning_job } = job.status;
+  const { refusals, failures } = tried
+    ? { refusals: job.refusals + 1, failures: 0 }
+    : { refusals: job.refusals, failures: job.failures + 1 };
+  const dueAt = new Date(now.getTime() + retryAfter({ failures: tried ? refusals : failures, tried, askedMs }));
+  const { provisioning_job } = job.status;
   return {
-    ...{ dueAt, failures, renewal: job.renewal },
+    ...{ dueAt, refusals, failures, orderedAt: job.orderedAt, renewal: job.renewal },
     orderAt: isOrderOver ? null : job.orderAt,
     orderUrl: isOrderOver ? null : job.orderUrl,
     privateKey: isOrderOver ? null : job.privateKey,
     status: {
-      renews_at,
+      renews_at: renewsAt(job),
       provisioning_job: {
         error_code: code,
         msg: message,
@@ -240,3 +274,6 @@ export function failure(job: Job, { code, message, askedMs, tried, isOrderOver }
     },
   };
 }
+
+/** Nothing is renewed unless there is a certificate. */
+const renewsAt = ({ certificateId, status }: Job) => (certificateId === null ? null : status.renews_at);

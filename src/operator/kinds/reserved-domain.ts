@@ -139,7 +139,7 @@ export function conditionsOf(
 ): { CertificateReady: Finding; DNSConfigured: Finding } {
   const { certificate, certificate_management_status: status, cname_target: target } = domain;
   const job = status?.provisioning_job;
-  const issued = certificate !== null || (status !== null && status.renews_at !== null);
+  const issued = certificate !== null;
   const unknown: Finding = {
     status: 'Unknown',
     reason: REASON.notChecked,

@@ -38,11 +38,11 @@ describe('with an authority that refuses half of the nonces', skipFor(noAuthorit
     tlsCertificate.view.parse(JSON.parse((await api.ask(ADMIN_KEY, `/tls_certificates/${id}`)).text));
   const eventsOf = async (id: string) =>
     (await rows('select type, actor, revision from events where resource_id = $1 order by id', id)).slice(1);
-  /** The job is due now, and its last certificate was issued long ago. */
+  /** The job is due now, and its last order and certificate were long ago. */
   const makeDue = (id: string) =>
     rows(
       `with old as (update tls_certificates set issued_at = issued_at - interval '2 days')
-       update reserved_domains set certificate_job_due_at = null where id = $1`,
+       update reserved_domains set certificate_job_due_at = null, certificate_ordered_at = null where id = $1`,
       id,
     );
 
@@ -149,8 +149,18 @@ describe('with an authority that refuses half of the nonces', skipFor(noAuthorit
     });
   });
 
-  test('a token that is not being validated is not found', async () => {
-    const { status, text } = await api.ask('', '/.well-known/acme-challenge/none');
-    expect({ status, ...JSON.parse(text) }).toMatchObject({ status: 404, error_code: 'NOT_FOUND' });
+  test('a conditional read of a domain with a policy sees what has changed by itself', async () => {
+    const reserved = await reserve(api, 'seen.service.example', { private_key_type: 'ecdsa' });
+    await untilIssued(api, reserved);
+    const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'if-none-match': '"1"' };
+    expect((await fetch(`${api.url}/reserved_domains/${reserved.id}`, { headers })).status).toBe(200);
   });
+
+  test.each(['none', '%00', 'a%20b', 'x'.repeat(600)])(
+    'the token %s, which is not being validated, is not found',
+    async (token) => {
+      const { status, text } = await api.ask('', `/.well-known/acme-challenge/${token}`);
+      expect({ status, ...JSON.parse(text) }).toMatchObject({ status: 404, error_code: 'NOT_FOUND' });
+    },
+  );
 });

@@ -17,12 +17,12 @@ test.each([
   ['accountDoesNotExist', 'INTERNAL_ERROR'],
   [null, 'INTERNAL_ERROR'],
 ])('%s is a %s', (type, code) => {
-  expect(reasonOf(error(type, 'x'), DIRECTORY).code).toBe(code);
+  expect(reasonOf(error(type, 'x'), DIRECTORY, 'validation').code).toBe(code);
 });
 
 test('a compound error about the domain is the domain owner’s', () => {
   const parts = [{ type: 'caa', detail: 'forbids it', name: 'a.example' }];
-  expect(reasonOf(error('compound', 'two', parts), DIRECTORY)).toEqual({
+  expect(reasonOf(error('compound', 'two', parts), DIRECTORY, 'request')).toEqual({
     code: 'DNS_ERROR',
     message: 'compound: two; a.example: forbids it',
   });
@@ -30,7 +30,7 @@ test('a compound error about the domain is the domain owner’s', () => {
 
 test('addresses of the authority are left out, since they identify the account; others help', () => {
   const detail = 'account https://ca.example.com/acct/12 is over a limit: see https://letsencrypt.org/docs/rate-limits';
-  expect(reasonOf(error('rateLimited', detail), DIRECTORY).message).toBe(
+  expect(reasonOf(error('rateLimited', detail), DIRECTORY, 'request').message).toBe(
     'rateLimited: account … is over a limit: see https://letsencrypt.org/docs/rate-limits',
   );
 });

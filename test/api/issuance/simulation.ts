@@ -21,6 +21,10 @@ export interface SimulationOptions {
   window?: (certificate: PresentCertificate, now: Date) => RenewalWindow | undefined;
   /** Called before each request to the authority, by the name of the method; may throw. */
   before?: (request: keyof AcmeClient, simulation: Simulation) => void;
+  /** The authority never finishes an order. */
+  stuck?: { retryAfterMs: number | null };
+  /** Names in the certificates, instead of the domain. */
+  names?: string[];
   context?: Partial<StepContext>;
 }
 
@@ -43,9 +47,12 @@ export function simulate({
   backdated = HOUR,
   window,
   before,
+  stuck,
+  names,
   context,
 }: SimulationOptions = {}): Simulation {
   const account = { key: readAccountKey(generateAccountKey()), url: 'https://ca.example/account/1' };
+  const HERE = 'https://ca.example/new';
   const URL_OF_ORDER = 'https://ca.example/order/1';
   let status = 'pending';
   let dueAt = new Date('2026-01-01T00:00:00Z');
@@ -53,14 +60,14 @@ export function simulate({
   const order = (): Order => ({
     ...{ url: URL_OF_ORDER, status, authorizations: ['https://ca.example/authorization/1'] },
     ...{ certificate: 'https://ca.example/certificate/1', finalize: 'https://ca.example/finalize/1' },
-    ...{ error: undefined, retryAfterMs: null },
+    ...{ error: undefined, retryAfterMs: stuck?.retryAfterMs ?? null },
   });
   const ask = (request: keyof AcmeClient, replaces?: string) => {
     simulation.requests.push({ at: simulation.now, request, replaces });
     before?.(request, simulation);
   };
   const client: AcmeClient = {
-    directory: () => Promise.reject(new Error('not asked for')),
+    directory: async () => ({ newNonce: HERE, newAccount: HERE, newOrder: HERE, meta: {} }),
     register: () => Promise.reject(new Error('not asked for')),
     async newOrder(_, { replaces }) {
       ask('newOrder', replaces);
@@ -78,7 +85,7 @@ export function simulate({
     },
     async answer() {
       ask('answer');
-      status = 'ready';
+      status = stuck ? 'processing' : 'ready';
     },
     async finalize() {
       ask('finalize');
@@ -89,7 +96,13 @@ export function simulate({
       ask('download');
       const notBefore = new Date(simulation.now.getTime() - backdated);
       const notAfter = new Date(notBefore.getTime() + lifetime);
-      const made = await makeCertificate({ notBefore, notAfter, authorityKey: '01020304', serialNumber: serial() });
+      const made = await makeCertificate({
+        names: (names ?? [simulation.job.domain]).map((value) => ({ type: 'dns', value })),
+        notBefore,
+        notAfter,
+        authorityKey: '01020304',
+        serialNumber: serial(),
+      });
       return made.pem;
     },
     async renewalWindow() {
@@ -108,7 +121,8 @@ export function simulate({
     },
     ...{ profile: undefined, selfCheck: undefined, answersDns: true },
     wantedRecord: () => undefined,
-    storeChallenge: async () => undefined,
+    storeChallenge: async () => false,
+    noteAnswered: async () => undefined,
     present: async () => simulation.present,
     ...context,
   };
@@ -117,7 +131,16 @@ export function simulate({
     job: {
       ...{ domainId: 'rd_1', domain: 'a.example', policy: { authority: 'ca', private_key_type: 'ecdsa' } },
       ...{ certificateId: null, cnameTarget: null, issuedAt: null, revision: 1 },
-      ...{ failures: 0, orderAt: null, orderUrl: null, privateKey: null, renewal: null, status: NOT_STARTED },
+      ...{
+        refusals: 0,
+        failures: 0,
+        orderedAt: null,
+        orderAt: null,
+        orderUrl: null,
+        privateKey: null,
+        renewal: null,
+        status: NOT_STARTED,
+      },
     },
     present: undefined,
     requests: [],
@@ -127,7 +150,11 @@ export function simulate({
       const taken = await takeStep(steps, job, simulation.now);
       if (taken.kind === 'issued') {
         simulation.present = { pem: taken.chain, issuedAt: simulation.now, ...validityOf(taken.chain) };
-        simulation.job = { ...job, ...afterIssue(taken.chain, simulation.now), issuedAt: simulation.now };
+        simulation.job = {
+          ...job,
+          ...afterIssue(taken.chain, simulation.now, job.orderedAt),
+          issuedAt: simulation.now,
+        };
         dueAt = simulation.now;
       } else {
         simulation.job = { ...job, ...taken.progress };

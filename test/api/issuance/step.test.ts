@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { JobFailed } from '../../../src/api/issuance/reasons.ts';
+import { NOT_STARTED } from '../../../src/resources/reserved-domain.ts';
 import { acmeError, DAY, HOUR, simulate } from './simulation.ts';
 
 const START = new Date('2026-01-01T00:00:00Z');
@@ -165,4 +166,100 @@ test('nothing is asked of the authority while the DNS records are wrong', async 
   await simulation.until(new Date(job?.retries_at ?? 0));
   await simulation.until(new Date(simulation.now.getTime() + MINUTE));
   expect(simulation.job.status.provisioning_job).toBeNull();
+});
+
+describe('what an authority may do', () => {
+  /** The requests of a first certificate. */
+  const first = async (options: Parameters<typeof simulate>[0], ms = HOUR) => {
+    const simulation = simulate(options);
+    await simulation.until(later(ms));
+    return simulation;
+  };
+
+  test('it is told once to validate, however long that takes', async () => {
+    const told = new Set<string>();
+    const simulation = await first({
+      context: {
+        storeChallenge: async (_, token) => told.has(token),
+        noteAnswered: async (token) => void told.add(token),
+      },
+      before(request, { now }) {
+        if (request === 'answer' && now.getTime() - START.getTime() < 20_000) throw acmeError('serverInternal', 500);
+      },
+    });
+    expect(simulation.job.status.provisioning_job).toBeNull();
+    expect(simulation.at('answer')).toHaveLength(2);
+  });
+
+  test.each([
+    ['at once', 0, 4_000],
+    ['in three hundred years', 1e13, 200],
+  ])('it may ask to be looked at %s, within reason', async (_, retryAfterMs, most) => {
+    const simulation = await first({ stuck: { retryAfterMs } }, 23 * HOUR);
+    expect(simulation.at('order').length).toBeLessThan(most);
+    expect(simulation.at('order').length).toBeGreaterThan(10);
+  });
+
+  test('it may not keep an order open for ever', async () => {
+    const simulation = await first({ stuck: { retryAfterMs: null } }, 2 * DAY);
+    expect(simulation.at('newOrder').length).toBe(2);
+  });
+
+  test('it may send a certificate for another name, which is not used', async () => {
+    const simulation = await first({ names: ['other.example'] }, MINUTE);
+    expect(simulation.present).toBeUndefined();
+    expect(simulation.job.status.provisioning_job).toMatchObject({
+      error_code: 'INTERNAL_ERROR',
+      msg: expect.stringContaining('is for other.example, not for a.example'),
+    });
+    expect(simulation.job.orderUrl).toBeNull();
+  });
+
+  test('it may be another one by now, and gets an order of its own', async () => {
+    const simulation = simulate();
+    simulation.job = { ...simulation.job, orderUrl: 'https://gone.example/order/7', orderedAt: later(-HOUR) };
+    await simulation.until(later(HOUR));
+    expect(simulation.job.status.provisioning_job).toBeNull();
+    expect(simulation.at('newOrder')).toHaveLength(1);
+  });
+
+  test('it may want a renewal after the end, which is not waited for', async () => {
+    const window = { start: later(400 * DAY), end: later(401 * DAY), retryAfterMs: null, explanationUrl: null };
+    const simulation = await first({ window: () => window }, 80 * DAY);
+    expect(simulation.at('newOrder')).toHaveLength(2);
+  });
+});
+
+test('another policy does not place orders one after the other', async () => {
+  const simulation = simulate();
+  await simulation.until(later(MINUTE));
+  for (let change = 0; change < 20; change += 1) {
+    const again = { orderAt: null, orderUrl: null, status: NOT_STARTED, issuedAt: null };
+    simulation.job = { ...simulation.job, ...again };
+    simulation.present = undefined;
+    await simulation.step();
+  }
+  const orders = simulation.at('newOrder').map((at) => at.getTime());
+  const pauses = orders.slice(1).map((at, index) => at - (orders[index] ?? 0));
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(10 * MINUTE);
+});
+
+test('checks that fail for hours do not lengthen the wait after the first failed validation', async () => {
+  let isWrong = true;
+  const simulation = simulate({
+    context: {
+      wantedRecord: () => ({ name: 'a.example', target: 'x', orAddresses: true }),
+      selfCheck: async () => {
+        if (isWrong) throw new JobFailed('DNS_ERROR', 'self-check');
+      },
+    },
+    before(request) {
+      if (request === 'newOrder') throw acmeError('rejectedIdentifier', 400);
+    },
+  });
+  await simulation.until(later(5 * HOUR));
+  isWrong = false;
+  await simulation.until(later(6 * HOUR));
+  const [failed, again] = simulation.at('newOrder');
+  expect(Number(again) - Number(failed)).toBeLessThanOrEqual(15 * MINUTE);
 });

@@ -15,11 +15,14 @@ create table acme_accounts (
 alter table reserved_domains
   -- When to work on it next; null: at once.
   add column certificate_job_due_at timestamptz,
-  -- Failures since the last success.
+  -- Failures since the last success: validations that the authority has tried, and others since then.
+  add column certificate_job_refusals integer not null default 0,
   add column certificate_job_failures integer not null default 0,
   -- From when on an order may be placed; null: not asked for yet.
   add column certificate_job_order_at timestamptz,
   add column certificate_job_order_url text,
+  -- When an order was last placed; stays when the job is another one.
+  add column certificate_ordered_at timestamptz,
   -- The key that the order's certificate is for; sealed.
   add column certificate_job_private_key text,
   -- When the last certificate was issued; stays when the policy goes.
@@ -35,7 +38,9 @@ create table acme_challenges (
   -- What HTTP serves.
   key_authorization text not null,
   -- What DNS has.
-  txt               text not null
+  txt               text not null,
+  -- Whether the authority was told to look. It must be told once.
+  answered          boolean not null default false
 );
 create index acme_challenges_by_domain_id on acme_challenges (domain_id);
 

@@ -2,6 +2,7 @@
 import { ensureBinaries } from '../dev/control-plane/binaries.ts';
 import { formatProgress } from '../dev/control-plane/progress.ts';
 import { DEFAULT_PLATFORM } from '../src/api/http/platform.ts';
+import type { Demo } from './demo-stack.ts';
 
 export interface DemoAuthority {
   /** Settings of the API. */
@@ -34,7 +35,8 @@ export async function startDemoAuthority(httpPort: number, report: (line: string
   };
 }
 
-export const certifiedManifest = {
+/** A ReservedDomain with a policy. */
+const manifest = {
   apiVersion: 'tunnel-operator.dev/v1alpha1',
   kind: 'ReservedDomain',
   metadata: { name: NAME },
@@ -43,3 +45,10 @@ export const certifiedManifest = {
     certificateManagementPolicy: { authority: DEFAULT_PLATFORM.acmeAuthority, privateKeyType: 'ecdsa' },
   },
 };
+
+/** Declares the domain; returns what to say when it has its certificate. */
+export async function proveCertificate(demo: Pick<Demo, 'applyUntil' | 'show'>): Promise<string> {
+  await demo.applyUntil('CertificateReady', manifest);
+  const template = '--output=go-template={{.spec.domain}} has a certificate until {{.status.expiresAt}}';
+  return demo.show('get', 'reserveddomain', NAME, template);
+}

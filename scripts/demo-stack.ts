@@ -5,7 +5,6 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { z } from 'zod';
 import { ensureBinaries } from '../dev/control-plane/binaries.ts';
 import { startOwnControlPlane } from '../dev/control-plane/control-plane.ts';
 import { formatProgress, type Progress } from '../dev/control-plane/progress.ts';
@@ -15,8 +14,9 @@ import { API_KEY_PREFIX, newToken } from '../src/api/secrets/tokens.ts';
 import { type Client, createClient } from '../src/client/client.ts';
 import { freePort } from '../src/postgres/ports.ts';
 import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
-import { certifiedManifest, type DemoAuthority, startDemoAuthority } from './demo-authority.ts';
+import { type DemoAuthority, proveCertificate, startDemoAuthority } from './demo-authority.ts';
 import { type DemoReceiver, receiverManifest, startDemoReceiver } from './demo-receiver.ts';
+import { proveTokens } from './demo-tokens.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
@@ -32,10 +32,6 @@ const LONGEST_STEP_MS = 75_000;
 
 /** The logs of the API and the operator go to files, so as not to disturb the list of steps. */
 const LOG_FOLDER = join(ROOT, '.data', 'demo');
-
-const secretList = z.object({
-  items: z.array(z.object({ metadata: z.object({ name: z.string() }), data: z.record(z.string(), z.string()) })),
-});
 
 interface Cluster {
   kubeconfig: string;
@@ -195,21 +191,9 @@ export class Demo {
     await this.#ask('wait', '--for=condition=Ready', `--timeout=${READY_TIMEOUT}`, ...all);
   }
 
-  /** Asks the API, as a tunnel server would, about the token in every Secret. */
   async proveTokens(): Promise<void> {
-    const selector = '--field-selector=type=tunnel-operator.dev/authtoken';
-    const raw = await this.#ask('get', 'secrets', '--namespace', NAMESPACE, selector, '--output=json');
-    const secrets = secretList.parse(JSON.parse(raw)).items;
-    if (secrets.length === 0) throw new Error('no Secret holds a token');
-    for (const { metadata, data } of secrets) {
-      const key = Object.keys(data).find((name) => name !== 'credential-id') ?? '';
-      const token = Buffer.from(data[key] ?? '', 'base64').toString('utf8');
-      const answer = await this.#client?.authenticate({ token });
-      if (answer?.credential_id == null) throw new Error(`the token in Secret ${metadata.name} does not authenticate`);
-      this.#proofs.push(`Secret ${metadata.name}, key ${key}: authenticates as ${answer.credential_id}`);
-    }
-    await this.#proveAcl('shop-agent', 'www.shop.example.com', true);
-    await this.#proveAcl('shop-agent', 'www.example.org', false);
+    const client = this.#client;
+    if (client) this.#proofs.push(...(await proveTokens(client, (...args) => this.show(...args))));
   }
 
   /** Declares a destination for the events of policies and changes a policy; returns when the event has arrived. */
@@ -221,11 +205,7 @@ export class Demo {
     });
     const receiver = this.#receiver;
     if (!receiver) throw new Error('the receiver was not started');
-    const file = join(LOG_FOLDER, 'receiver.json');
-    await writeFile(file, JSON.stringify(receiverManifest(receiver.url)));
-    await this.apply(file);
-    // Not for all objects, which takes kubectl long.
-    await this.show('wait', '--for=condition=Ready', `--timeout=${READY_TIMEOUT}`, '--filename', file);
+    await this.applyUntil('Ready', receiverManifest(receiver.url));
     const template = '--output=go-template={{index .data "signing-secret" | base64decode}}';
     receiver.secret = await this.show('get', 'secret', 'receiver-signing-secret', template);
     const arrival = receiver.next(ARRIVAL_MS);
@@ -234,14 +214,8 @@ export class Demo {
     this.#proofs.push(await arrival);
   }
 
-  /** Declares a domain with a policy; returns when it has its certificate. */
   async proveCertificate(): Promise<void> {
-    const file = join(LOG_FOLDER, 'certified.json');
-    await writeFile(file, JSON.stringify(certifiedManifest));
-    await this.apply(file);
-    await this.show('wait', '--for=condition=CertificateReady', `--timeout=${READY_TIMEOUT}`, '--filename', file);
-    const template = '--output=go-template={{.spec.domain}} has a certificate until {{.status.expiresAt}}';
-    this.#proofs.push(await this.show('get', '--filename', file, template));
+    this.#proofs.push(await proveCertificate(this));
   }
 
   /** Calls `print` for each further event that arrives. */
@@ -257,6 +231,15 @@ export class Demo {
   /** Applies a file in the namespace of the examples. */
   async apply(file: string): Promise<void> {
     await this.#make(() => this.#kubectl(['apply', '--namespace', NAMESPACE, '--filename', file]));
+  }
+
+  /** Applies objects in the namespace of the examples; returns when the condition of each is true. */
+  async applyUntil(condition: string, manifest: object): Promise<void> {
+    const file = join(LOG_FOLDER, 'applied.json');
+    await writeFile(file, JSON.stringify(manifest));
+    await this.apply(file);
+    // Not for all objects, which takes kubectl long.
+    await this.show('wait', `--for=condition=${condition}`, `--timeout=${READY_TIMEOUT}`, '--filename', file);
   }
 
   /** The text printed at the end. */
@@ -284,14 +267,6 @@ export class Demo {
     for (let step = this.#undo.pop(); step; step = this.#undo.pop()) {
       await step().catch((error: unknown) => process.stderr.write(`could not undo a step: ${error}\n`));
     }
-  }
-
-  async #proveAcl(secret: string, bind: string, expected: boolean): Promise<void> {
-    const template = '--output=go-template={{.data.token | base64decode}}';
-    const token = await this.#ask('get', 'secret', secret, '--namespace', NAMESPACE, template);
-    const answer = await this.#client?.authenticate({ token, bind });
-    if (answer?.allowed !== expected) throw new Error(`${secret} may${answer?.allowed ? '' : ' not'} bind ${bind}`);
-    this.#proofs.push(`It may${expected ? '' : ' not'} bind ${bind}${expected ? ` (${answer.matched_rule})` : ''}`);
   }
 
   /** Creates something that can only be undone once it exists; `stop` waits for it. */

@@ -28,8 +28,6 @@ export interface RenewalWindow {
   end: Date;
   /** When the authority wants to be asked again, in milliseconds from now. */
   retryAfterMs: number | null;
-  /** A page that says why the window is what it is. */
-  explanationUrl: string | null;
 }
 
 /** All methods throw AcmeError. */
@@ -49,7 +47,7 @@ export interface AcmeClient {
     wanted: { names: readonly string[]; profile?: string | undefined; replaces?: string | undefined },
   ): Promise<Order>;
   order(account: Account, url: string): Promise<Order>;
-  authorization(account: Account, url: string): Promise<Authorization & { retryAfterMs: number | null }>;
+  authorization(account: Account, url: string): Promise<Authorization>;
   /** Tells the authority that a challenge can be validated. */
   answer(account: Account, challengeUrl: string): Promise<void>;
   /** @param csr PKCS #10 in DER */
@@ -110,10 +108,7 @@ export function createAcmeClient({ directoryUrl, ...options }: ClientOptions): A
       return orderAt(located(response), response);
     },
     order: async (account, url) => orderAt(url, await post(url, account)),
-    async authorization(account, url) {
-      const response = await post(url, account);
-      return { ...read(authorization, response), retryAfterMs: response.retryAfterMs };
-    },
+    authorization: async (account, url) => read(authorization, await post(url, account)),
     async answer(account, challengeUrl) {
       await post(challengeUrl, account, {});
     },
@@ -124,8 +119,7 @@ export function createAcmeClient({ directoryUrl, ...options }: ClientOptions): A
       const { renewalInfo: base } = await findDirectory();
       if (base === undefined) return undefined;
       const response = await transport.get(`${base}/${certificateId}`);
-      const { suggestedWindow, explanationURL = null } = read(renewalInfo, response);
-      return { ...suggestedWindow, retryAfterMs: response.retryAfterMs, explanationUrl: explanationURL };
+      return { ...read(renewalInfo, response).suggestedWindow, retryAfterMs: response.retryAfterMs };
     },
     close: transport.close,
   };

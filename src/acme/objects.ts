@@ -31,7 +31,6 @@ export const directory = z.object({
   renewalInfo: z.url().optional(),
   meta: z
     .object({
-      externalAccountRequired: z.boolean().optional(),
       /** Kinds of certificates to choose from, with a description each (draft-ietf-acme-profiles). */
       profiles: z.record(z.string(), z.unknown()).optional(),
     })
@@ -79,5 +78,4 @@ export const renewalInfo = z.object({
   suggestedWindow: z
     .object({ start: instant, end: instant })
     .refine(({ start, end }) => start < end, 'ends before it starts'),
-  explanationURL: z.string().optional(),
 });

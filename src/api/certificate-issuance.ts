@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { z } from 'zod';
 import { createAcmeClient } from '../acme/client.ts';
 import { BUILD } from '../build.ts';
-import { startDnsServer } from '../dns/server.ts';
+import { type DnsServer, startDnsServer } from '../dns/server.ts';
 import { answerFrom } from '../dns/zone.ts';
 import { isBelow } from '../resources/formats/domain-name.ts';
 import { tlsCertificate } from '../resources/tls-certificate.ts';
@@ -27,8 +27,6 @@ import { countCertificate } from './telemetry/certificate-metrics.ts';
 type CertificateConfig = Values<typeof certificateSettings>;
 
 export interface Issuance {
-  /** Looks for domains now: a change has been committed. */
-  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -73,7 +71,6 @@ export function startIssuance(
     },
   });
   return {
-    wake: runner.wake,
     async stop() {
       await runner.stop();
       await client.close();
@@ -113,17 +110,12 @@ async function presentCertificate(db: Executor, { certificateId }: Job): Promise
   return { pem, issuedAt: new Date(issued_at), ...validityOf(pem) };
 }
 
-export interface ChallengeDns {
-  readonly port: number;
-  stop(): Promise<void>;
-}
-
 /** Answers challenges over DNS, if this process is to. @throws CannotStart when a setting is to blame */
 export async function startChallengeDns(
   { db, platform: { serviceDomains } }: Pick<Api, 'db' | 'platform'>,
   { acmeDnsPort: port, acmeDnsHost: host, acmeNameServers: nameServers }: CertificateConfig,
   logger: FastifyBaseLogger | undefined,
-): Promise<ChallengeDns | undefined> {
+): Promise<DnsServer | undefined> {
   if (port === undefined) return undefined;
   const apex = challengeZoneName(serviceDomains);
   if (nameServers === undefined)

@@ -113,10 +113,7 @@ export async function startApi(
       secrets,
       platform,
       courier,
-      onChange: () => {
-        delivery?.wake();
-        issuance?.wake();
-      },
+      onChange: () => delivery?.wake(),
       logger,
       baseUrl: config.baseUrl,
       bodyLimit: config.bodyLimit,

@@ -148,6 +148,11 @@ async function resetJob(tx: Executor, id: string): Promise<void> {
       certificate_job_order_at = null, certificate_job_order_url = null, ${JOB_KEY} = null, certificate_renewal = null
      where id = $1`;
   await tx.query({ name: 'certificate_jobs.reset', text, values: [id] });
-  const forget = 'delete from acme_challenges where domain_id = $1';
-  await tx.query({ name: 'acme_challenges.forget', text: forget, values: [id] });
+  await forgetChallenges(tx, id);
+}
+
+/** Deletes what answered the challenges of an order that is over. */
+export async function forgetChallenges(db: Executor, id: string): Promise<void> {
+  const text = 'delete from acme_challenges where domain_id = $1';
+  await db.query({ name: 'acme_challenges.forget', text, values: [id] });
 }

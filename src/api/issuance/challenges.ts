@@ -21,10 +21,6 @@ export async function noteAnswered(db: Executor, token: string): Promise<void> {
   await db.query({ text: 'update acme_challenges set answered = true where token = $1', values: [token] });
 }
 
-export async function forgetChallenges(db: Executor, domainId: string): Promise<void> {
-  await db.query({ text: 'delete from acme_challenges where domain_id = $1', values: [domainId] });
-}
-
 /** Tokens are base64url (RFC 8555, section 8.1). */
 const TOKEN = /^[\w-]{1,512}$/;
 

@@ -41,7 +41,6 @@ export interface Job extends Omit<Progress, 'dueAt'> {
   readonly cnameTarget: string | null;
   /** When the last certificate of the domain was issued. */
   readonly issuedAt: Date | null;
-  readonly revision: number;
 }
 
 const instant = z.string().transform((text) => new Date(text));
@@ -58,7 +57,6 @@ const row = z.object({
   certificate_management_status: certificateStatus.nullable(),
   certificate_id: z.string().nullable(),
   cname_target: z.string().nullable(),
-  revision: z.number(),
   certificate_job_refusals: z.number(),
   certificate_job_failures: z.number(),
   certificate_ordered_at: instant.nullable(),
@@ -95,7 +93,6 @@ export async function readJob(db: Executor, secrets: Secrets, domainId: string, 
     policy: read.certificate_management_policy,
     certificateId: read.certificate_id,
     cnameTarget: read.cname_target,
-    revision: read.revision,
     refusals: read.certificate_job_refusals,
     failures: read.certificate_job_failures,
     orderedAt: read.certificate_ordered_at,
@@ -110,9 +107,7 @@ export async function readJob(db: Executor, secrets: Secrets, domainId: string, 
 
 const locationOf = (id: string) => ({ table, id, field: JOB_KEY });
 
-/**
- * The assignments that record progress, with their values from parameter `$first` on.
- */
+/** The assignments that record progress, with their values from parameter `$first` on. */
 export function assignments(secrets: Secrets, { domainId }: Pick<Job, 'domainId'>, progress: Progress, first: number) {
   const { dueAt, refusals, failures, orderAt, orderUrl, orderedAt, privateKey, renewal, status } = progress;
   const sealed = privateKey === null ? null : secrets.seal(privateKey, locationOf(domainId));

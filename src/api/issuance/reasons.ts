@@ -42,7 +42,7 @@ const MOST_BYTES = 1_024;
 
 /**
  * @param directoryUrl of the authority; addresses on its host, which may identify the account, are left out
- * @param of what has failed
+ * @param of the validation of a domain, or any other request
  */
 export function reasonOf(
   error: AcmeError,

@@ -58,7 +58,7 @@ export async function recordIssued(api: Api, lease: Lease, job: Job, issued: Iss
   });
 }
 
-/** Runs a change of a domain while its lease is held, unless its policy is another one by now. */
+/** Runs a change of a domain while its lease is held. Does nothing if its policy or certificate has changed. */
 function withDomain({ db }: Api, { name, fence }: Lease, job: Job, change: (tx: Executor, row: Row) => Promise<void>) {
   return db.transaction(async (tx) => {
     const row = await reservedDomains.rows.lock(tx, job.domainId);

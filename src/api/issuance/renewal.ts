@@ -67,6 +67,6 @@ function isSame(one: Renewal | null, other: Renewal | null): boolean {
   return key(one) === key(other);
 }
 
-/** Not too soon after a certificate, whatever else wants another one. @param present undefined: there is none, so at once */
-export const earliestOrder = (present: PresentCertificate | undefined) =>
-  new Date(present ? present.issuedAt.getTime() + leastInterval(present) : 0);
+/** When the next certificate may be ordered at the earliest, whatever asks for it. */
+export const earliestOrder = (present: PresentCertificate) =>
+  new Date(present.issuedAt.getTime() + leastInterval(present));

@@ -1,9 +1,9 @@
-/** Works on the certificate jobs that are due, in every process that runs it. What a dead process leaves, others find due again. */
+/** Works on the certificate jobs that are due. Every process may run it; when one dies, the others find its jobs due. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { forgetChallenges } from '../families/reserved-domain.ts';
 import type { Api } from '../http/operation.ts';
 import { createLeaseHolder, type HeldLease } from '../leases/lease-holder.ts';
 import { databaseTime } from '../store/database-time.ts';
-import { forgetChallenges } from './challenges.ts';
 import { domainOf, dueDomains, type Job, leaseOf, type Progress, readJob, saveProgress } from './jobs.ts';
 import { JobFailed } from './reasons.ts';
 import { deleteUnused, recordFailure, recordIssued } from './record.ts';
@@ -18,46 +18,30 @@ export interface RunnerOptions {
   onError: (error: unknown, work: string, about?: Record<string, unknown>) => void;
   /** Is told of certificates and failed attempts, once they are recorded. */
   observe?: (result: 'issued' | 'failed', domain: string, error?: string) => void;
-  /** The time that jobs are due by. Default: that of the database, which all processes share. */
-  now?: () => Promise<Date>;
-  pollMs?: number;
-  leaseMs?: number;
-  /** Jobs at once. */
-  places?: number;
 }
 
 /** Also the time after which another process takes over from one that was killed. */
 const LEASE_MS = 10_000;
 const POLL_MS = 1_000;
+/** Jobs at once. */
 const PLACES = 16;
 /** Until the next step, for which a process keeps a job. */
 const HELD_MS = 5_000;
 const CLEAN_EVERY_MS = 600_000;
 
 export interface Runner {
-  /** Looks for jobs now. */
-  wake(): void;
   /** Lets the steps under way end, then releases all leases. */
   stop(): Promise<void>;
 }
 
-export function startRunner({
-  api,
-  steps,
-  holder,
-  onError,
-  observe = () => undefined,
-  now = async () => new Date(await databaseTime(api.db)),
-  pollMs = POLL_MS,
-  leaseMs = LEASE_MS,
-  places = PLACES,
-}: RunnerOptions): Runner {
+export function startRunner({ api, steps, holder, onError, observe = () => undefined }: RunnerOptions): Runner {
   const { db, secrets } = api;
-  const leases = createLeaseHolder(db, { holder, ms: leaseMs, onError: (error) => onError(error, 'renew leases') });
+  const leases = createLeaseHolder(db, { holder, ms: LEASE_MS, onError: (error) => onError(error, 'renew leases') });
   const stopping = new AbortController();
   const working = new Map<string, Promise<void>>();
-  let woken = Promise.withResolvers<void>();
 
+  /** Jobs are due by the time that all processes share. */
+  const now = async () => new Date(await databaseTime(db));
   const sleep = (ms: number) => delay(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
 
   /** Takes the steps of one job until the next is not due soon. */
@@ -80,7 +64,7 @@ export function startRunner({
     }
   }
 
-  /** Takes one step, and records it. Returns when the next one is due; undefined if the job is another process's by now. */
+  /** Takes one step and records it. Returns when the next one is due, or undefined if another process has taken over. */
   async function attempt({ lease }: HeldLease, job: Job, at: Date): Promise<Date | undefined> {
     const failed = async (progress: Progress) => {
       const isNews = !isSameError(job, progress.status);
@@ -115,7 +99,7 @@ export function startRunner({
   }
 
   async function round(): Promise<void> {
-    const free = places - working.size;
+    const free = PLACES - working.size;
     if (free <= 0) return;
     const due = (await dueDomains(db, await now(), free)).filter((id) => !working.has(id));
     for (const held of await leases.claim(due.map(leaseOf))) working.set(domainOf(held.lease), work(held));
@@ -124,7 +108,6 @@ export function startRunner({
   async function run(): Promise<void> {
     let cleanedAt = Number.NEGATIVE_INFINITY;
     while (!stopping.signal.aborted) {
-      woken = Promise.withResolvers();
       await round().catch((error: unknown) => onError(error, 'find certificates to issue'));
       if (performance.now() - cleanedAt > CLEAN_EVERY_MS) {
         cleanedAt = performance.now();
@@ -132,13 +115,12 @@ export function startRunner({
           onError(error, 'delete unused certificates'),
         );
       }
-      await Promise.race([sleep(pollMs), woken.promise]);
+      await sleep(POLL_MS);
     }
   }
   const running = run();
 
   return {
-    wake: () => woken.resolve(),
     async stop() {
       stopping.abort();
       await running;

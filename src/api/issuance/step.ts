@@ -2,7 +2,6 @@
  * One step of a job, from what is stored to what is stored next. Each step makes few requests to the authority, none of which
  * does harm when it is repeated: any process may take it, or take it again.
  */
-
 import { certificateRequest, generateCertificateKey } from '../../acme/certificates.ts';
 import type { Order } from '../../acme/client.ts';
 import { AcmeError } from '../../acme/errors.ts';
@@ -60,9 +59,10 @@ export async function takeStep(context: StepContext, job: Job, now: Date): Promi
 /** Places an order. */
 async function begin(context: StepContext, job: Job, now: Date): Promise<Step> {
   const { authority, selfCheck, profile } = context;
-  const earliest = earliestOrder(await context.present(job));
-  if (earliest > now) {
-    const since = job.issuedAt?.toISOString();
+  const present = await context.present(job);
+  const earliest = present && earliestOrder(present);
+  if (earliest && earliest > now) {
+    const since = present.issuedAt.toISOString();
     return waiting(job, now, earliest, `the last certificate was issued at ${since}; the next is not due yet`);
   }
   const isWildcard = job.domain.startsWith('*.');
@@ -102,13 +102,13 @@ async function newOrder({ authority }: StepContext, account: Account, job: Job, 
     // Another order has replaced it (RFC 9773, section 5), or the authority does not know it, such as one of another authority.
     const isAboutReplacing =
       error instanceof AcmeError && replaces !== undefined && [400, 404, 409].includes(error.status ?? 0);
-    if (!isAboutReplacing || ABOUT_THE_DOMAIN.has(error.type ?? '')) throw error;
+    if (!isAboutReplacing || NOT_ABOUT_REPLACING.has(error.type ?? '')) throw error;
     return authority.client.newOrder(account, wanted);
   }
 }
 
 /** Refusals of an order that have nothing to do with what it replaces. */
-const ABOUT_THE_DOMAIN = new Set([
+const NOT_ABOUT_REPLACING = new Set([
   'rejectedIdentifier',
   'unsupportedIdentifier',
   'caa',

@@ -1,4 +1,4 @@
-/** Gauges of what a process has last read from the database. */
+/** Gauges that show the values a process last read from the database. */
 import { Gauge } from 'prom-client';
 
 interface Described<T> {

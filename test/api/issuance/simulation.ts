@@ -81,7 +81,7 @@ export function simulate({
     async authorization() {
       ask('authorization');
       const challenge = { type: 'http-01', url: 'https://ca.example/challenge/1', status: 'pending', token: 'token' };
-      return { status, identifier: { type: 'dns', value: 'a.example' }, challenges: [challenge], retryAfterMs: null };
+      return { status, identifier: { type: 'dns', value: 'a.example' }, challenges: [challenge] };
     },
     async answer() {
       ask('answer');
@@ -130,7 +130,7 @@ export function simulate({
     now: dueAt,
     job: {
       ...{ domainId: 'rd_1', domain: 'a.example', policy: { authority: 'ca', private_key_type: 'ecdsa' } },
-      ...{ certificateId: null, cnameTarget: null, issuedAt: null, revision: 1 },
+      ...{ certificateId: null, cnameTarget: null, issuedAt: null },
       ...{
         refusals: 0,
         failures: 0,

@@ -38,7 +38,7 @@ describe('over a year', () => {
 
 describe('an authority that says when to renew', () => {
   test('is asked every six hours, and the renewal falls into its window', async () => {
-    const given = { start: later(20 * DAY), end: later(21 * DAY), retryAfterMs: null, explanationUrl: null };
+    const given = { start: later(20 * DAY), end: later(21 * DAY), retryAfterMs: null };
     const simulation = simulate({ window: () => given });
     await simulation.until(later(30 * DAY));
     const [, renewal, ...others] = simulation.at('newOrder');
@@ -56,7 +56,7 @@ describe('an authority that says when to renew', () => {
     const simulation = simulate({
       window: (_, now) => ({
         ...{ start: new Date(now.getTime() - HOUR), end: new Date(now.getTime() - HOUR / 2) },
-        ...{ retryAfterMs: null, explanationUrl: null },
+        retryAfterMs: null,
       }),
     });
     await simulation.until(later(5 * DAY));
@@ -224,7 +224,7 @@ describe('what an authority may do', () => {
   });
 
   test('it may want a renewal after the end, which is not waited for', async () => {
-    const window = { start: later(400 * DAY), end: later(401 * DAY), retryAfterMs: null, explanationUrl: null };
+    const window = { start: later(400 * DAY), end: later(401 * DAY), retryAfterMs: null };
     const simulation = await first({ window: () => window }, 80 * DAY);
     expect(simulation.at('newOrder')).toHaveLength(2);
   });

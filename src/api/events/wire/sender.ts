@@ -12,7 +12,7 @@ export interface TargetRequest {
   body: string;
   /** Removes from an answer the secrets that the receiver knows and may repeat. */
   redact: (answer: string) => string;
-  /** Whether the body of a 2xx answer says that the event was rejected all the same. */
+  /** Whether a 2xx response says in its body that the event was rejected. */
   isRejection?: (body: string) => boolean;
 }
 

@@ -2,7 +2,6 @@
 import { ensureBinaries } from '../dev/control-plane/binaries.ts';
 import { formatProgress } from '../dev/control-plane/progress.ts';
 import { DEFAULT_PLATFORM } from '../src/api/http/platform.ts';
-import type { Demo } from './demo-stack.ts';
 
 export interface DemoAuthority {
   /** Settings of the API. */
@@ -46,8 +45,14 @@ const manifest = {
   },
 };
 
+interface DemoObjects {
+  applyUntil(condition: string, manifest: object): Promise<void>;
+  /** The output of kubectl. */
+  show(...args: string[]): Promise<string>;
+}
+
 /** Declares the domain; returns what to say when it has its certificate. */
-export async function proveCertificate(demo: Pick<Demo, 'applyUntil' | 'show'>): Promise<string> {
+export async function proveCertificate(demo: DemoObjects): Promise<string> {
   await demo.applyUntil('CertificateReady', manifest);
   const template = '--output=go-template={{.spec.domain}} has a certificate until {{.status.expiresAt}}';
   return demo.show('get', 'reserveddomain', NAME, template);

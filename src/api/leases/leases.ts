@@ -1,7 +1,7 @@
 /**
  * Leases in the database: of all processes, one works on a named job at a time. A lease ends by itself unless it is renewed,
- * so another process takes over when its holder dies. Each claim has a higher fence than the one before. A write that
- * checks the fence (`heldBy`) cannot take effect after another process has claimed the job. Times are the database's.
+ * so another process takes over when its holder dies. Each claim and each release raises the fence. A write that checks the
+ * fence (`heldBy`) cannot take effect after the job has been released or claimed by another process. Times are the database's.
  */
 import { z } from 'zod';
 import type { Executor } from '../store/database.ts';
@@ -41,11 +41,11 @@ export async function renewLeases(db: Executor, held: readonly Lease[], ms: numb
   return leases.parse(await db.query({ name: 'leases.renew', text, values: [...columns(held), ms] }));
 }
 
-/** Lets other processes claim the jobs at once. */
+/** Lets other processes claim the jobs at once. A renewal that is under way meanwhile must not extend them: hence the fence. */
 export async function releaseLeases(db: Executor, held: readonly Lease[]): Promise<void> {
   if (held.length === 0) return;
   const text = `
-    update leases l set until = least(l.until, clock_timestamp())
+    update leases l set until = least(l.until, clock_timestamp()), fence = l.fence + 1
       from unnest($1::text[], $2::bigint[]) h (name, fence) where l.name = h.name and l.fence = h.fence`;
   await db.query({ name: 'leases.release', text, values: columns(held) });
 }

@@ -1,4 +1,4 @@
-/** Measures in turns, so that a temporary disturbance affects both servers. */
+/** Measures in turns, so that a temporary disturbance affects both servers; each goes first in half of the rounds. */
 import { cpus } from 'node:os';
 import type { LoadOrder } from './load-process.ts';
 import type { LoadResult, Processes, Server } from './processes.ts';
@@ -49,7 +49,10 @@ export async function byTurns({ load }: Processes, sides: readonly Turn[], turns
   for (const [index, side] of sides.entries()) await run(index, side, roundMs);
   const taken = sides.map(() => [] as Round[]);
   for (let round = 0; round < rounds; round++) {
-    for (const [index, side] of sides.entries()) taken[index]?.push(await run(index, side, roundMs));
+    // Of two equal servers, the one that always went first wrote 5 % less.
+    const turns = [...sides.entries()];
+    for (const [index, side] of round % 2 === 0 ? turns : turns.toReversed())
+      taken[index]?.push(await run(index, side, roundMs));
   }
   return taken.map((own) => {
     const rates = own.map(({ requests, seconds }) => requests / seconds);

@@ -118,7 +118,7 @@ function ownership({ family, one, many, path, least }: Subject): Row[] {
         [make('{user.id}'), created({ owner_id: '{user.id}' })],
         [make('{bot.id}', 'bot'), created({ owner_id: '{bot.id}' })],
         [make(null, 'user'), created({ owner_id: '{user.id}' })],
-        [make('{user.id}', 'bot'), refused('PERMISSION_DENIED', { '/owner_id': '{user.id}' })],
+        [make('{user.id}', 'bot'), refused('PERMISSION_DENIED', { '/owner_id': /only an admin/ })],
         // A caller must not find out whether the owner exists.
         [make(`usr_${NOBODY}`, 'user'), refused('PERMISSION_DENIED')],
       ],

@@ -15,7 +15,8 @@ export function tokenHooks({ table }: Pick<Resource, 'table'>, prefix: string) {
     draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft & { token: string } {
       const owner_id = input.owner_id ?? caller.id;
       if (owner_id !== caller.id && !caller.admin) {
-        throw permissionDenied('Only admins may name an owner other than themselves.', { '/owner_id': owner_id });
+        const reason = "only an admin's API key may name another owner";
+        throw permissionDenied('Only admins may name an owner other than themselves.', { '/owner_id': reason });
       }
       const token = newToken(prefix);
       return { fields: { owner_id }, columns: { token_hash: tokenHash(token) }, token };

@@ -15,6 +15,8 @@ export type Failure =
   /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
   | { kind: 'terminal'; reason: Reason; message: string };
 
+const LACKS_RIGHT = "Make the key's owner an admin, or give the operator an admin's API key";
+
 /** @param terms those of the object, for what the API says about it */
 export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
   if (error instanceof StaleObject) return stale(error, REASON.kubernetesError);
@@ -55,7 +57,8 @@ function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
   if (other) return { kind: 'terminal', reason: REASON.managementConflict, message: managedBy(error, other) };
   const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
   if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
-    const message = `The management API denies access to the operator's API key: ${error.message}`;
+    const denial = `The management API denies access to the operator's API key: ${error.message}`;
+    const message = error.code === 'PERMISSION_DENIED' ? `${denial} ${LACKS_RIGHT}` : denial;
     return { kind: 'terminal', reason: REASON.accessDenied, message };
   }
   return { kind: 'terminal', reason: REASON.rejected, message: explain(error, terms) };

@@ -25,7 +25,7 @@ test.each<[string, unknown, string, string?]>([
   ['a refusal', apiError('CONFLICT', request), 'terminal Rejected', 'msg of CONFLICT'],
   ['refused fields', twoFields, 'terminal Rejected', 'spec.acl[0]: no; spec.ownerId: does not exist'],
   ['a wrong API key', apiError('UNAUTHENTICATED'), 'terminal AccessDenied'],
-  ['a lack of rights', apiError('PERMISSION_DENIED'), 'terminal AccessDenied'],
+  ['a lack of rights', apiError('PERMISSION_DENIED'), 'terminal AccessDenied', "give the operator an admin's API key"],
   ['a field that the key may not set', ownerField, 'terminal Rejected', 'spec.ownerId: admins'],
   ['a lack of rights in Kubernetes', new KubeError(403, 'Forbidden', 'may not'), 'terminal KubernetesError', 'may not'],
   ['a contradiction', new Contradiction('says x'), 'transient ApiUnavailable', 'The management API says x; retrying'],

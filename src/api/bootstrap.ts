@@ -1,17 +1,41 @@
-/** Creates the first admin and the first API key, which are needed to create any others. */
+/** Creates the first admin and the first API key, which are needed to create any others, and a key for the operator. */
 import { apiKey } from '../resources/api-key.ts';
 import { newId, timeOfId } from '../resources/definition/id.ts';
 import type { Resource } from '../resources/definition/resource.ts';
 import { user } from '../resources/user.ts';
+import { BadSettings } from '../settings/settings.ts';
 import { viewer } from './crud/view.ts';
 import { hasWorkingAdminKey } from './families/admin-keys.ts';
 import { API_KEY_PREFIX, newToken, tokenHash, tokenPrefix } from './secrets/tokens.ts';
+import type { ApiConfig } from './settings.ts';
 import type { Database, Executor } from './store/database.ts';
 import { LOCKS, lockUntilCommit } from './store/locks.ts';
 import { changeEvent } from './store/outbox.ts';
 import { type Row, repository } from './store/repository.ts';
 
-const ADMIN_NAME = 'Bootstrap admin';
+interface Owner {
+  name: string;
+  admin: boolean;
+  /** The description of the owner's keys. */
+  description: string;
+  /** Finds the owner of an earlier start by its name, so that changing the key does not leave one owner per key behind. */
+  earlier: string;
+}
+
+const ADMIN: Owner = {
+  name: 'Bootstrap admin',
+  admin: true,
+  description: 'Bootstrap key',
+  earlier: 'select id from users where name = $1 and admin and active order by id limit 1',
+};
+
+/** Keeps its user even if that is inactive or has become an admin: the operator refuses a key of another owner. */
+const OPERATOR: Owner = {
+  name: 'Bootstrap operator',
+  admin: false,
+  description: 'Key of the operator',
+  earlier: 'select id from users where name = $1 order by id limit 1',
+};
 
 const keys = repository(apiKey, ['token_hash']);
 const users = repository(user);
@@ -46,34 +70,45 @@ export function bootstrap(
     if (given !== undefined) {
       const [known] = await tx.query({ text: KNOWN, values: [tokenHash(given)] });
       if (known) return known.works === true ? {} : { unusable: String(known.id) };
-      await addKey(tx, given, base);
+      await addKey(tx, given, ADMIN, base);
       return {};
     }
     if (await hasWorkingAdminKey(tx)) return {};
     const key = newToken(API_KEY_PREFIX);
-    await addKey(tx, key, base);
+    await addKey(tx, key, ADMIN, base);
     announce(key);
     return { generated: key };
   });
 }
 
-async function addKey(tx: Executor, key: string, base: string): Promise<void> {
-  const owner_id = (await bootstrapAdmin(tx)) ?? (await addAdmin(tx, base));
+/** Creates the operator's key for a user who is not an admin, unless it exists; an existing one is left as it is. */
+export function bootstrapOperator(db: Database, key: string, base: string): Promise<void> {
+  return db.transaction(async (tx) => {
+    await lockUntilCommit(tx, LOCKS.bootstrap);
+    const [known] = await tx.query({ text: KNOWN, values: [tokenHash(key)] });
+    if (!known) await addKey(tx, key, OPERATOR, base);
+  });
+}
+
+/** @throws BadSettings when the operator would have the admin's key */
+export function checkGivenKeys(config: Pick<ApiConfig, 'bootstrapApiKey' | 'operatorApiKey'>): void {
+  const { bootstrapApiKey, operatorApiKey } = config;
+  if (operatorApiKey !== undefined && operatorApiKey === bootstrapApiKey)
+    throw new BadSettings("OPERATOR_API_KEY must differ from BOOTSTRAP_API_KEY, which is an admin's key");
+}
+
+async function addKey(tx: Executor, key: string, owner: Owner, base: string): Promise<void> {
+  const { name, description } = owner;
+  const [earlier] = await tx.query({ text: owner.earlier, values: [name] });
+  const owner_id = earlier ? String(earlier.id) : await addOwner(tx, owner, base);
   const own = { owner_id, expires_at: null, token_prefix: tokenPrefix(key), last_used_at: null };
-  const fields = { description: 'Bootstrap key', metadata: null, ...own };
+  const fields = { description, metadata: null, ...own };
   const row = { ...fields, token_hash: tokenHash(key), ...fresh(apiKey.prefix) };
   await keys.insert(tx, row, created(apiKey, row, owner_id, base));
 }
 
-/** The admin of an earlier bootstrap, so that changing the key does not leave one admin per key behind. */
-async function bootstrapAdmin(tx: Executor): Promise<string | undefined> {
-  const text = 'select id from users where name = $1 and admin and active order by id limit 1';
-  const [found] = await tx.query({ text, values: [ADMIN_NAME] });
-  return found && String(found.id);
-}
-
-async function addAdmin(tx: Executor, base: string): Promise<string> {
-  const row = { name: ADMIN_NAME, admin: true, active: true, ...fresh(user.prefix) };
+async function addOwner(tx: Executor, { name, admin }: Owner, base: string): Promise<string> {
+  const row = { name, admin, active: true, ...fresh(user.prefix) };
   await users.insert(tx, row, created(user, row, row.id, base));
   return row.id;
 }

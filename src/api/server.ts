@@ -4,7 +4,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedd
 import { readSettings } from '../settings/settings.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { buildApp } from './app.ts';
-import { bootstrap } from './bootstrap.ts';
+import { bootstrap, bootstrapOperator, checkGivenKeys } from './bootstrap.ts';
 import { startChallengeDns, startIssuance } from './certificate-issuance.ts';
 import { openConfigured } from './configured-database.ts';
 import { NO_BASE } from './crud/view.ts';
@@ -57,6 +57,7 @@ export async function startApi(
   const config = { ...DEFAULTS, ...settings };
   const { host, port } = config;
   const { closingMs, ...shutdown } = stopTimes(config);
+  checkGivenKeys(config);
   const undo = createUndo();
   const ending = new AbortController();
   const stop = () => {
@@ -152,8 +153,7 @@ export async function startApi(
     undo.add(() =>
       Promise.all([app.close(), within(deadlineMs, Promise.all([delivery?.stop(), issuance?.stop(), endWatch()]))]),
     );
-    const makeKey = () =>
-      bootstrap(db, config.bootstrapApiKey, config.baseUrl ?? NO_BASE, announceKey).catch(blameDatabase);
+    const makeKey = () => bootstrap(db, config.bootstrapApiKey, eventBase, announceKey).catch(blameDatabase);
     // A given key works before the first request. A generated one is shown only once, so it is created last: after a
     // failed start, the next one must still generate a key.
     const given = config.bootstrapApiKey === undefined ? undefined : await makeKey();
@@ -162,6 +162,8 @@ export async function startApi(
         { api_key_id: given.unusable },
         'BOOTSTRAP_API_KEY is not a working admin key: it has expired, or its owner is inactive or no admin',
       );
+    if (config.operatorApiKey !== undefined)
+      await bootstrapOperator(db, config.operatorApiKey, eventBase).catch(blameDatabase);
     const listening = await listen(app, { host, port, names: { host: 'HOST', port: 'PORT' } });
     const names = { host: 'HOST', port: 'METRICS_PORT' };
     const metricsAt = metrics && (await listen(metrics.app, { host, port: metrics.port, names }));

@@ -35,6 +35,14 @@ const httpHosts = z
     'must be comma-separated host names or addresses without wildcards and ports, as in broker.example.internal,10.0.0.7',
   );
 
+/** An API key that the user has chosen. */
+const givenKey = z
+  .string()
+  .regex(
+    /^[\x21-\x7e]{20,256}$/,
+    'must be 20 to 256 printable ASCII characters: no spaces, and no line break at the end',
+  );
+
 export const apiSettings = {
   databaseUrl: {
     env: 'DATABASE_URL',
@@ -76,13 +84,13 @@ export const apiSettings = {
     env: 'BOOTSTRAP_API_KEY',
     description: 'API key of an admin, created at startup unless it exists',
     secret: true,
-    schema: z
-      .string()
-      .regex(
-        /^[\x21-\x7e]{20,256}$/,
-        'must be 20 to 256 printable ASCII characters: no spaces, and no line break at the end',
-      )
-      .optional(),
+    schema: givenKey.optional(),
+  },
+  operatorApiKey: {
+    env: 'OPERATOR_API_KEY',
+    description: 'API key for the operator, of a user who is not an admin, created at startup unless it exists',
+    secret: true,
+    schema: givenKey.optional(),
   },
   encryptionKey: {
     env: 'ENCRYPTION_KEY',

@@ -1,17 +1,18 @@
 /** The first API key, before any can be created through the API. */
-import { expect, test } from 'vitest';
-import { bootstrap } from '../../src/api/bootstrap.ts';
+import { describe, expect, test } from 'vitest';
+import { bootstrap, bootstrapOperator, checkGivenKeys } from '../../src/api/bootstrap.ts';
 import { tokenHash } from '../../src/api/secrets/tokens.ts';
 import type { Database } from '../../src/api/store/database.ts';
 import { newId } from '../../src/resources/definition/id.ts';
+import { BadSettings } from '../../src/settings/settings.ts';
 import { ADMIN_KEY, BASE, openTestDatabase } from './harness.ts';
 
 const all = (db: Database, text: string, values: unknown[] = []) => db.query({ text, values });
-const ADMINS = 'select id, name, admin, active, revision from users';
+const USERS = 'select id, name, admin, active, revision from users';
 const KEYS =
   "select id, owner_id, '\\x' || encode(token_hash, 'hex') as token_hash, expires_at, revision from api_keys";
 const EVENTS = 'select type, actor, resource_id, payload from events order by id';
-const everything = async (db: Database) => [await all(db, ADMINS), await all(db, KEYS), await all(db, EVENTS)];
+const everything = async (db: Database) => [await all(db, USERS), await all(db, KEYS), await all(db, EVENTS)];
 
 test.each([
   ['given', ADMIN_KEY],
@@ -21,7 +22,7 @@ test.each([
   const shown: string[] = [];
   const { generated } = await bootstrap(db, key, BASE, (each) => void shown.push(each));
   expect(shown).toEqual(key === undefined ? [generated] : []);
-  const [owner, ...otherOwners] = await all(db, ADMINS);
+  const [owner, ...otherOwners] = await all(db, USERS);
   const [made, ...otherKeys] = await all(db, KEYS);
   expect([otherOwners, otherKeys]).toEqual([[], []]);
   expect(owner).toMatchObject({ name: 'Bootstrap admin', admin: true, active: true, revision: 1 });
@@ -56,7 +57,7 @@ test('processes that start at once generate one key; a later start generates non
 test('another given key belongs to the same admin', async () => {
   const db = await openTestDatabase();
   for (const key of [ADMIN_KEY, `${ADMIN_KEY}_another`]) expect(await bootstrap(db, key, BASE)).toEqual({});
-  const [owner, ...others] = await all(db, ADMINS);
+  const [owner, ...others] = await all(db, USERS);
   expect(others).toEqual([]);
   expect((await all(db, KEYS)).map(({ owner_id }) => owner_id)).toEqual([owner?.id, owner?.id]);
 });
@@ -102,4 +103,66 @@ test.each([
   const unusable = (await all(db, KEYS))[0]?.id;
   expect(await bootstrap(db, ADMIN_KEY, BASE)).toEqual(isUnusable ? { unusable } : {});
   expect(await everything(db)).toEqual(before);
+});
+
+describe('the key of the operator', () => {
+  const KEY = 'tnl_ak_operator_0123456789012345678901';
+
+  test('belongs to a new user who is not an admin, and events record both', async () => {
+    const db = await openTestDatabase();
+    await bootstrapOperator(db, KEY, BASE);
+    const [owner, ...otherOwners] = await all(db, USERS);
+    const [made, ...otherKeys] = await all(db, KEYS);
+    expect([otherOwners, otherKeys]).toEqual([[], []]);
+    expect(owner).toMatchObject({ name: 'Bootstrap operator', admin: false, active: true });
+    expect(made).toMatchObject({ owner_id: owner?.id, token_hash: tokenHash(KEY), expires_at: null });
+    expect(await all(db, EVENTS)).toMatchObject([
+      { type: 'user_created.v0', actor: owner?.id, resource_id: owner?.id, payload: { admin: false } },
+      { type: 'api_key_created.v0', actor: owner?.id, resource_id: made?.id },
+    ]);
+  });
+
+  test('is created once by processes that start at once', async () => {
+    const db = await openTestDatabase();
+    await Promise.all(Array.from({ length: 3 }, () => bootstrapOperator(db, KEY, BASE)));
+    expect(await all(db, KEYS)).toHaveLength(1);
+  });
+
+  test('is left as it is, whoever owns it', async () => {
+    const db = await openTestDatabase();
+    await bootstrap(db, ADMIN_KEY, BASE);
+    const before = await everything(db);
+    await bootstrapOperator(db, ADMIN_KEY, BASE);
+    expect(await everything(db)).toEqual(before);
+  });
+
+  test('does not count as the key of an admin', async () => {
+    const db = await openTestDatabase();
+    await bootstrapOperator(db, KEY, BASE);
+    expect(await bootstrap(db, undefined, BASE)).toEqual({ generated: expect.stringMatching(/^tnl_ak_/) });
+    const names = (await all(db, USERS)).map(({ name }) => name);
+    expect(names.toSorted()).toEqual(['Bootstrap admin', 'Bootstrap operator']);
+  });
+
+  test.each([
+    ['has not changed', 'update users set active = true'],
+    ['has become an admin', 'update users set admin = true'],
+    ['is inactive', 'update users set active = false'],
+  ])('can be replaced: the next one belongs to the same user, who %s', async (_, change) => {
+    const db = await openTestDatabase();
+    await bootstrapOperator(db, KEY, BASE);
+    await all(db, change);
+    await bootstrapOperator(db, `${KEY}_another`, BASE);
+    const [owner, ...others] = await all(db, USERS);
+    expect(others).toEqual([]);
+    expect((await all(db, KEYS)).map(({ owner_id }) => owner_id)).toEqual([owner?.id, owner?.id]);
+  });
+
+  test('cannot be that of the admin', () => {
+    const check = (bootstrapApiKey?: string, operatorApiKey?: string) => () =>
+      checkGivenKeys({ bootstrapApiKey, operatorApiKey });
+    const message = "OPERATOR_API_KEY must differ from BOOTSTRAP_API_KEY, which is an admin's key";
+    expect(check(KEY, KEY)).toThrow(new BadSettings(message));
+    for (const fine of [check(), check(ADMIN_KEY, KEY)]) expect(fine).not.toThrow();
+  });
 });

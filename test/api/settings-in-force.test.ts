@@ -160,6 +160,11 @@ const PROOFS: { readonly [Name in keyof Proven]: Proof<ApiConfig[Name]> } = {
     value: 'tnl_ak_another_0123456789012345678901',
     shows: async (api) => expect(await statuses(api, ['tnl_ak_another_0123456789012345678901'])).toEqual([200]),
   },
+  operatorApiKey: {
+    value: 'tnl_ak_operator_012345678901234567890',
+    shows: async (api) =>
+      expect((await api.ask('tnl_ak_operator_012345678901234567890', '/whoami')).text).toContain('"admin":false'),
+  },
   encryptionKey: {
     value: SOME_KEYS,
     beside: await databaseForKeys(),
@@ -328,8 +333,8 @@ test('each setting has a proof', () => {
 
 /** Settings that do not interfere with each other, so that one API can have them all. */
 const TOGETHER = new Set([
-  ...['host', 'port', 'baseUrl', 'bootstrapApiKey', 'serviceDomains', 'acmeAuthority', 'bodyLimit'],
-  ...['requestTimeoutMs', 'metricsPort', 'eventRetentionMs', 'eventDeliveryRetentionMs'],
+  ...['host', 'port', 'baseUrl', 'bootstrapApiKey', 'operatorApiKey', 'serviceDomains', 'acmeAuthority'],
+  ...['bodyLimit', 'requestTimeoutMs', 'metricsPort', 'eventRetentionMs', 'eventDeliveryRetentionMs'],
 ]);
 const proofs = Object.entries<Proof<unknown>>(PROOFS);
 const together = await start(

@@ -14,6 +14,7 @@ describe('the settings of the API', () => {
       port: 8080,
       baseUrl: undefined,
       bootstrapApiKey: undefined,
+      operatorApiKey: undefined,
       encryptionKey: undefined,
       serviceDomains: ['tunnels.internal'],
       acmeAuthority: 'letsencrypt',
@@ -89,6 +90,7 @@ describe('the settings of the API', () => {
       PORT: '99999',
       BASE_URL: 'https://x.example/?a=1',
       BOOTSTRAP_API_KEY: 'short',
+      OPERATOR_API_KEY: 'short',
       ENCRYPTION_KEY: 'short',
       SERVICE_DOMAINS: 'example.com,*.example.org',
       ACME_AUTHORITY: 'Two Words',
@@ -159,6 +161,7 @@ describe('the settings of the API', () => {
     const onlyFromTheEnvironment = settings.filter(({ flag }) => flag === undefined).map(({ env }) => env);
     expect(onlyFromTheEnvironment).toEqual([
       'BOOTSTRAP_API_KEY',
+      'OPERATOR_API_KEY',
       'ENCRYPTION_KEY',
       'ACME_EXTERNAL_HMAC_KEY',
       'ACME_TRUSTED_CERTIFICATES',
@@ -167,7 +170,13 @@ describe('the settings of the API', () => {
 
   test('that are secret are marked', () => {
     const secret = settings.filter((setting) => setting.secret).map(({ env }) => env);
-    expect(secret).toEqual(['DATABASE_URL', 'BOOTSTRAP_API_KEY', 'ENCRYPTION_KEY', 'ACME_EXTERNAL_HMAC_KEY']);
+    expect(secret).toEqual([
+      'DATABASE_URL',
+      'BOOTSTRAP_API_KEY',
+      'OPERATOR_API_KEY',
+      'ENCRYPTION_KEY',
+      'ACME_EXTERNAL_HMAC_KEY',
+    ]);
   });
 });
 

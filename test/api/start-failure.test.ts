@@ -138,6 +138,13 @@ test('a shutdown delay that leaves no time for the rest of the stop is refused',
   await expect(startApi({ databaseUrl, port: 0, shutdownDelayMs: 23_000 })).rejects.toThrow(BadSettings);
 });
 
+test('one key for the admin and the operator is refused', async () => {
+  const key = 'tnl_ak_given_0123456789012345678901234';
+  await expect(startApi({ databaseUrl, port: 0, bootstrapApiKey: key, operatorApiKey: key })).rejects.toThrow(
+    new BadSettings("OPERATOR_API_KEY must differ from BOOTSTRAP_API_KEY, which is an admin's key"),
+  );
+});
+
 const kubeconfig = {
   clusters: [{ name: 'x', cluster: { server: 'http://127.0.0.1:1' } }],
   users: [{ name: 'x', user: { token: 'x' } }],

@@ -91,6 +91,7 @@ describe('a secret', () => {
       'BOOTSTRAP_API_KEY',
       'DATABASE_URL',
       'ENCRYPTION_KEY',
+      'OPERATOR_API_KEY',
       'OTEL_EXPORTER_OTLP_HEADERS',
       'TUNNEL_API_KEY',
     ]);

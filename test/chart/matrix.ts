@@ -89,6 +89,7 @@ export const MATRIX: Record<string, object> = {
     api: { enabled: false },
     operator: { apiUrl: 'https://api.example.com', apiKey: { existingSecret: 'key' } },
   },
+  'an operator that is not an admin': { ...DATABASE, operator: { apiKey: { admin: false } } },
   'only the API': { ...DATABASE, operator: { enabled: false } },
   'CRDs that are deleted with the release': { ...DATABASE, crds: { keep: false } },
   'no CRDs': { ...DATABASE, crds: { enabled: false } },

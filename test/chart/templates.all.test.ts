@@ -91,6 +91,11 @@ describe('the chart refuses, with a reason:', () => {
       { ...DATABASE, operator: { enabled: false }, crds: { keep: false } },
       /crds\.keep/,
     ],
+    [
+      'a key for the operator that it would not use',
+      { ...DATABASE, operator: { apiKey: { admin: false, existingSecret: 'key' } } },
+      /operator\.apiKey\.admin=false makes a key that the operator would not use/,
+    ],
     ['an Ingress without a host', { ...DATABASE, api: { ingress: { enabled: true } } }, /api\.ingress\.hosts/],
     [
       "the namespace's own account for the operator",

@@ -47,6 +47,19 @@ key: url
 {{- end -}}
 {{- end -}}
 
+{{/*
+The Secret and the key of an API key that only the operator uses; empty if it uses the bootstrap key or one of the user.
+Apart from the API's own keys, so that a release of an earlier version, whose Secret lacks this one, can switch to it.
+*/}}
+{{- define "tunnel-operator.operatorKeySecret" -}}
+{{- with .Values.operator.apiKey -}}
+{{- if not (or .existingSecret .admin) -}}
+name: {{ $.Values.secrets.existingSecret | default (printf "%s-operator-key" (include "tunnel-operator.fullname" $)) | quote }}
+key: operator-api-key
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The Secret and the key of the operator's API key. */}}
 {{- define "tunnel-operator.apiKeySecret" -}}
 {{- with .Values.operator.apiKey -}}
@@ -54,8 +67,7 @@ key: url
 name: {{ .existingSecret | quote }}
 key: {{ .existingSecretKey | quote }}
 {{- else -}}
-name: {{ include "tunnel-operator.secretName" $ | quote }}
-key: bootstrap-api-key
+{{- include "tunnel-operator.operatorKeySecret" $ | default (include "tunnel-operator.ownSecret" (list $ "bootstrap-api-key")) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

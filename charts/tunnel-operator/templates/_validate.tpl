@@ -24,6 +24,10 @@
 {{- if and .Values.operator.enabled .Values.operator.apiUrl (not .Values.operator.apiKey.existingSecret) (not .Values.secrets.existingSecret) (not .Values.api.enabled) -}}
 {{- fail "operator.apiUrl names an API outside this release: set operator.apiKey.existingSecret to a Secret with a key for it." -}}
 {{- end -}}
+{{- /* A shard without the API may have the values of the release whose key it uses. */}}
+{{- if and .Values.api.enabled .Values.operator.apiKey.existingSecret (not .Values.operator.apiKey.admin) -}}
+{{- fail "operator.apiKey.admin=false makes a key that the operator would not use, since operator.apiKey.existingSecret names another: set one of them. A key of yours has the rights of its owner." -}}
+{{- end -}}
 {{- if and .Values.crds.enabled (not .Values.crds.keep) (not .Values.operator.enabled) -}}
 {{- fail "crds.keep=false deletes all objects before an uninstall, which needs a running operator: set operator.enabled or crds.keep." -}}
 {{- end -}}

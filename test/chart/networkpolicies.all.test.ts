@@ -99,6 +99,22 @@ test('the API reaches the receivers of events, by https unless other ports are n
   });
 });
 
+test.each([
+  ['https://acme-v02.api.letsencrypt.org/directory', 443],
+  ['https://ca.internal:9000/acme/acme/directory', 9000],
+])(
+  'what issues certificates reaches the authority on the port of its URL, wherever events may go: %s',
+  async (url, port) => {
+    const eventTo = [{ podSelector: { matchLabels: { app: 'broker' } } }];
+    const values = { ...DATABASE, certificates: { directoryUrl: url }, networkPolicy: { enabled: true, eventTo } };
+    const reaches = (objects: readonly Rendered[], component: string) =>
+      policyOf(objects, component).egress?.some(({ to, ports }) => to === undefined && ports[0]?.port === port);
+    expect(reaches(await render(values, { only }), 'api')).toBe(true);
+    const withWorker = await render({ ...values, worker: { enabled: true } }, { only });
+    expect(['worker', 'api', 'operator'].map((each) => reaches(withWorker, each))).toEqual([true, false, port === 443]);
+  },
+);
+
 test('a worker reaches its database and receivers, and is reached only for metrics; the API may still send tests', async () => {
   const values = {
     worker: { enabled: true },

@@ -12,12 +12,12 @@ import {
 import { adding, taking } from '../../src/api/events/queue/fan-out.ts';
 import { replayDeliveries, requeue } from '../../src/api/events/queue/requeue.ts';
 import { dueHeads, leaseOf, settle } from '../../src/api/events/queue/streams.ts';
-import type { Caller } from '../../src/api/http/authentication.ts';
 import { dueDomains } from '../../src/api/issuance/jobs.ts';
 import type { Database } from '../../src/api/store/database.ts';
 import { pruning } from '../../src/api/store/event-retention.ts';
 import type { Statement } from '../../src/api/store/statement.ts';
 import { ipPolicy } from '../../src/resources/ip-policy.ts';
+import { CALLER } from '../fixtures/caller.ts';
 import { statementsOf } from './explain.ts';
 import { fillTable, idOfRow } from './fill.ts';
 
@@ -27,7 +27,6 @@ const OWN = idOfRow('ec', 1);
 const HOUR_MS = 3_600_000;
 const BATCH = { after: '', limit: 1000, now: Date.now() };
 const PLACE = { scope: 'x7', sequence: 1 };
-const CALLER: Caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret', installation: 'one' };
 
 /** Fills each of the tables that the statements below read. */
 export async function fillShared(query: Query, count: number): Promise<void> {
@@ -125,6 +124,8 @@ const SETTLED = { resourceId: OWN, id: OWN, state: 'delivered', retryMs: null, .
 
 const NO_DATABASE: Omit<Database, 'query'> = {
   transaction: () => Promise.reject(new Error('there is no database')),
+  within: () => ({ ...NO_DATABASE, query: () => Promise.resolve([]) }),
+  acrossAccounts: () => ({ ...NO_DATABASE, query: () => Promise.resolve([]) }),
   poolSize: 0,
   usage: () => ({ total: 0, idle: 0, waiting: 0 }),
   close: () => Promise.resolve(),

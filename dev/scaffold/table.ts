@@ -1,6 +1,7 @@
 /** The table of a family as SQL, from its definition. */
 import { z } from 'zod';
 import { uniqueColumns, uniqueIndex } from '../../src/api/crud/uniqueness.ts';
+import { CURRENT_ACCOUNT, isOfAccount, REQUEST_ROLE } from '../../src/api/store/account-scope.ts';
 import { indexedText } from '../../src/api/store/page-statement.ts';
 import { sealedColumn } from '../../src/api/store/repository.ts';
 import type { Field, Resource } from '../../src/resources/definition/resource.ts';
@@ -23,6 +24,7 @@ export function createTable(family: Resource): string {
     ['created_at', 'timestamptz not null'],
     ['updated_at', 'timestamptz not null'],
     ['revision', 'bigint not null default 1'],
+    ['account_id', `text collate "C" not null default ${CURRENT_ACCOUNT}`],
   ];
   const width = Math.max(...columns.map(([name]) => name.length));
   const constraints = stored.flatMap(([name, { unique }]) =>
@@ -33,8 +35,12 @@ export function createTable(family: Resource): string {
   const lines = [...columns.map(([name, type]) => `${name.padEnd(width)} ${type}`), ...constraints];
   const table = `create table ${family.table} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n);\n`;
   const indexes = stored.flatMap(([name, field]) => indexOf(family, name, field));
-  return [table, ...indexes].join('\n');
+  return [table, ...indexes, policy(family)].join('\n');
 }
+
+/** Requests see only the rows of their account. */
+const policy = ({ table }: Resource) =>
+  `alter table ${table} enable row level security;\ncreate policy account on ${table} to ${REQUEST_ROLE} using (${isOfAccount});\n`;
 
 /** The index of a filter, which the unique index of a field makes unnecessary. */
 function indexOf({ table }: Resource, name: string, { filterable, unique }: Field): string[] {

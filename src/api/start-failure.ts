@@ -6,7 +6,7 @@ import { backoff } from '../retry/backoff.ts';
 import { CannotStart } from '../settings/cannot-start.ts';
 import { withoutSecrets } from './store/connection-url.ts';
 import { transientCondition } from './store/database-errors.ts';
-import { UnsuitableDatabase } from './store/migrate.ts';
+import { UnsuitableDatabase } from './store/unsuitable-database.ts';
 
 /** The error to throw when a database could not be opened or migrated: `error` itself, or one that names the setting. */
 export function cannotUseDatabase(error: unknown, url: string): unknown {

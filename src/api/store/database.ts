@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type BackoffOptions, backoff } from '../../retry/backoff.ts';
+import { beginWithin, PREPARE_ENTER } from './account-scope.ts';
 import { isRetryable } from './database-errors.ts';
 import { parserOf, type ResultRow, type Statement, StatementRun } from './statement.ts';
 
@@ -39,6 +40,10 @@ export interface Database extends Executor {
    * again, up to three times, when Postgres chose it as the victim of a deadlock; so it must do nothing but queries.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
+  /** The same database, of which only the rows of one account can be seen and changed. New rows belong to it. */
+  within(account: string): Database;
+  /** The same database with the rows of all accounts. */
+  acrossAccounts(): Database;
   /** Maximum number of connections. */
   readonly poolSize: number;
   /** Connections: open, idle, and requests waiting for one. */
@@ -62,10 +67,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
   }
 
-  function run(client: pg.PoolClient, statement: Statement): Promise<Result> {
+  function run(client: pg.PoolClient, statement: Statement, account?: string): Promise<Result> {
     const startedAt = performance.now();
     return new Promise((resolve, reject) => {
-      client.query(new StatementRun(statement), (error: Error | null, result) => {
+      client.query(new StatementRun(statement, account), (error: Error | null, result) => {
         observer?.ran(error ? undefined : result.command, (performance.now() - startedAt) / 1000);
         if (error) observer?.failed(error);
         // The stack of a server error does not show which statement caused it.
@@ -75,11 +80,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     });
   }
 
-  async function query(statement: Statement): Promise<ResultRow[]> {
+  async function query(statement: Statement, account?: string): Promise<ResultRow[]> {
     const client = await connect();
     let broken: Error | undefined;
     try {
-      return (await run(client, statement)).rows;
+      return (await run(client, statement, account)).rows;
     } catch (error) {
       broken = brokenBy(error);
       throw error;
@@ -88,7 +93,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function attempt<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+  async function attempt<T>(work: (tx: Executor) => Promise<T>, account?: string): Promise<T> {
     const client = await connect();
     let broken: Error | undefined;
     const execute = async (statement: Statement): Promise<Result> => {
@@ -102,7 +107,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       // Sending BEGIN together with the first statement (pipelined) would save a round trip. But if BEGIN alone failed,
       // as it can in a database that was frozen, that statement would be a transaction of its own.
-      await execute(BEGIN);
+      await execute(account === undefined ? BEGIN : { text: beginWithin(account), values: [] });
       const result = await work({ query: async (statement) => (await execute(statement)).rows });
       const { command } = await execute(COMMIT);
       // Postgres answers COMMIT of a failed transaction with a silent ROLLBACK.
@@ -118,22 +123,25 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  return {
-    query,
+  const database = (account?: string): Database => ({
+    query: (statement) => query(statement, account),
     async transaction(work) {
       for (let tries = 1; ; tries++) {
         try {
-          return await attempt(work);
+          return await attempt(work, account);
         } catch (error) {
           if (tries === ATTEMPTS || !isRetryable(error)) throw error;
           await sleep(backoff(tries, PAUSE));
         }
       }
     },
+    within: (inside) => database(inside),
+    acrossAccounts: () => database(),
     poolSize: options.poolSize,
     usage: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
-  };
+  });
+  return database();
 }
 
 const BEGIN: Statement = { text: 'begin', values: [] };
@@ -187,6 +195,10 @@ function openPool(options: DatabaseOptions): pg.Pool {
   pool.on('error', (error) => onError?.(error));
   // The pool listens only to idle connections. Without a listener, one that breaks between two statements of a
   // transaction, or while the pool is closing, would end the process.
-  pool.on('connect', (client) => void client.on('error', () => {}));
+  pool.on('connect', (client) => {
+    client.on('error', () => {});
+    // If it fails, so does the first statement that needs it, and the connection is dropped.
+    client.query(PREPARE_ENTER).catch(() => {});
+  });
   return pool;
 }

@@ -9,6 +9,8 @@ import { backoff } from '../../retry/backoff.ts';
 import type { Executor } from './database.ts';
 import { transientCondition } from './database-errors.ts';
 import { LOCKS } from './locks.ts';
+import { ensureRequestRole, grantTables, requireAllRows } from './request-role.ts';
+import { UnsuitableDatabase } from './unsuitable-database.ts';
 
 export interface Migration {
   version: number;
@@ -26,12 +28,10 @@ const PAUSE = { firstMs: 500, longestMs: 5_000 };
 /** Makes the server drop the session of a dead machine, and its lock, after a minute; the default is hours. */
 const TCP_KEEPALIVE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3';
 
-const FOLDER = join(import.meta.dirname, 'migrations');
+/** Its policies name the role of requests. */
+const FIRST_WITH_ACCOUNTS = 30;
 
-/** The database cannot be used as it is; the message says what to do. */
-export class UnsuitableDatabase extends Error {
-  override readonly name = 'UnsuitableDatabase';
-}
+const FOLDER = join(import.meta.dirname, 'migrations');
 
 const applied = z.array(z.object({ version: z.number(), name: z.string(), checksum: z.string() }));
 
@@ -50,7 +50,7 @@ export async function migrations(folder = FOLDER): Promise<Migration[]> {
  * Brings the database to this release's schema and returns the names of what it applied. Safe to run from several
  * processes at once: the others wait and find nothing to do. A database that is ahead (an older release restarting
  * during an upgrade) is left as it is. Throws when an applied migration differs from the file of this release.
- * @throws UnsuitableDatabase if it is not encoded in UTF-8
+ * @throws UnsuitableDatabase if it is not encoded in UTF-8, or its user lacks a right that accounts need
  * @param onWait called when another session holds a lock that this one waits for
  */
 export async function migrate(
@@ -79,7 +79,11 @@ export async function migrate(
       )`);
     const { rows } = await client.query('select version, name, checksum from schema_migrations order by version');
     const pending = pendingMigrations(wanted, applied.parse(rows));
+    // Also without migrations to apply: a restored database may be on a server without the role.
+    const hasAccounts = wanted.some(({ version }) => version >= FIRST_WITH_ACCOUNTS);
+    if (hasAccounts) await ensureRequestRole(client);
     for (const migration of pending) await apply(client, migration, onWait);
+    if (hasAccounts) await requireAllRows(client);
     return pending.map(({ name }) => name);
   } finally {
     // Ends the session, and the lock with it.
@@ -166,6 +170,7 @@ async function inTransaction(client: pg.Client, { version, name, checksum, sql }
   await client.query('begin');
   try {
     await client.query(sql);
+    if (version >= FIRST_WITH_ACCOUNTS) await grantTables(client);
     await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
       version,
       name,

@@ -1,6 +1,7 @@
 /** The outbox: events, written by the statement that makes the change, and read for delivery. */
 import { newId, timeOfId } from '../../resources/definition/id.ts';
 import { eventTypes } from '../../resources/definition/resource.ts';
+import { CURRENT_ACCOUNT } from './account-scope.ts';
 
 /** Who makes a change, and with which request. */
 export interface Author {
@@ -71,11 +72,13 @@ export function eventCte(first: number): string {
     event as (insert into events (${COLUMNS.join(', ')}) values (${parameters})),
     queued as (
       insert into event_queue (event_id, subscription_ids)
-      select $${first + COLUMNS.indexOf('id')}, array_agg(id) from event_subscriptions
+      select $${first + COLUMNS.indexOf('id')}, array_agg(s.id) from event_subscriptions s
        where ${subscribesTo(`$${first + COLUMNS.indexOf('type')}`)} having count(*) > 0)`;
 }
 
-const subscribesTo = (type: string) => `${type} = any(sources) and destination_ids <> '{}'`;
+/** Also without row level security, which restricts no background job. */
+const subscribesTo = (type: string) =>
+  `${type} = any(s.sources) and s.destination_ids <> '{}' and s.account_id = ${CURRENT_ACCOUNT}`;
 
 /** How many values `eventCte` takes. */
 export const EVENT_VALUES = COLUMNS.length;

@@ -1,5 +1,6 @@
 /** A statement as pg runs it, and how the values that it returns are read. */
 import pg from 'pg';
+import { ENTER_STATEMENT } from './account-scope.ts';
 
 /** A statement that is prepared once per connection under its name. */
 export interface Statement {
@@ -26,6 +27,8 @@ declare module 'pg' {
   interface Query {
     /** Called by pg for each row. */
     handleDataRow(message: DataRow): void;
+    /** Called by pg at the end of each statement. */
+    handleCommandComplete(message: unknown, connection: pg.Connection): void;
   }
 }
 
@@ -34,15 +37,40 @@ export class StatementRun extends pg.Query {
   declare readonly text: string;
   declare name: string;
   readonly #keeps: Statement['keeps'];
+  readonly #account: string | undefined;
+  #isEntering = false;
 
-  constructor({ name, text, values, keeps }: Statement) {
-    super(text, values);
+  /** @param account whose rows it may see and change; default: all rows */
+  constructor({ name, text, values, keeps }: Statement, account?: string) {
+    // Within an account always by the extended protocol: a simple query would not end the transaction that the setting begins.
+    super({ text, values, ...(account === undefined ? {} : { queryMode: 'extended' }) });
     if (name !== undefined) this.name = name;
     this.#keeps = keeps;
+    this.#account = account;
+    const submit = this.submit;
+    // Both statements before one Sync, so they are one transaction and one round trip.
+    this.submit = (connection) => {
+      if (this.#account === undefined) return submit.call(this, connection);
+      connection.stream.cork();
+      try {
+        this.#isEntering = true;
+        connection.bind({ statement: ENTER_STATEMENT, values: [this.#account] }, true);
+        connection.execute(null, true);
+        return submit.call(this, connection);
+      } finally {
+        connection.stream.uncork();
+      }
+    };
   }
 
   override handleDataRow(message: DataRow): void {
+    if (this.#isEntering) return;
     if (this.#keeps?.(message.length) !== false) super.handleDataRow(message);
+  }
+
+  override handleCommandComplete(message: unknown, connection: pg.Connection): void {
+    if (this.#isEntering) this.#isEntering = false;
+    else super.handleCommandComplete(message, connection);
   }
 }
 

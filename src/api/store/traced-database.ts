@@ -16,6 +16,8 @@ export function tracedDatabase(db: Database, tracing: Tracing, url: string): Dat
 
   return {
     ...db,
+    within: (account) => tracedDatabase(db.within(account), tracing, url),
+    acrossAccounts: () => tracedDatabase(db.acrossAccounts(), tracing, url),
     query: within(db),
     transaction(work) {
       const run = () => db.transaction((tx) => work({ query: within(tx) }));

@@ -148,8 +148,11 @@ export interface Parent {
   readonly parameter: string;
 }
 
-/** `admin`: others get 403. `owner`: to callers who are not admins, resources of other owners do not exist. */
-export type Access = 'anyone' | 'owner' | 'admin';
+/**
+ * `admin`: others get 403. `owner`: to callers who are not admins, resources of other owners do not exist. `platform`: only for
+ * admins of the first account; the resources belong to no account.
+ */
+export type Access = 'anyone' | 'owner' | 'admin' | 'platform';
 
 export interface Definition<F extends Fields, Name extends string = string> {
   /** Singular, as in event types: `ip_policy`. */

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { uniqueColumns, uniqueIndex } from '../../../src/api/crud/uniqueness.ts';
+import { REQUEST_ROLE } from '../../../src/api/store/account-scope.ts';
 import type { Resource } from '../../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { startTestApi } from '../harness.ts';
@@ -28,6 +29,19 @@ describe.each(FAMILIES.map((family) => [family.table, family] as const))('the ta
     expect(jsonb.filter(([name]) => columns.get(name) !== 'jsonb').map(([name]) => name)).toEqual([]);
   });
 });
+
+const OF_NO_ACCOUNT = ['accounts'];
+test.each(FAMILIES.map(({ table }) => table).filter((table) => !OF_NO_ACCOUNT.includes(table)))(
+  'requests see only the rows of their account in the table %s',
+  async (table) => {
+    const text = `
+      select relrowsecurity as enabled, pg_get_expr(polqual, polrelid) as condition, polroles::regrole[]::text[] as roles
+        from pg_class c join pg_policy p on p.polrelid = c.oid where c.oid = to_regclass($1)`;
+    expect(await api.rows(text, [table])).toEqual([
+      { enabled: true, condition: expect.stringMatching(/^\(account_id = /), roles: [REQUEST_ROLE] },
+    ]);
+  },
+);
 
 const unique = FAMILIES.flatMap((family) =>
   Object.entries(family.fields).flatMap(([name, field]) =>

@@ -1,0 +1,30 @@
+/**
+ * Row level security: statements for a request run as a role that may see and change the rows of one account. All others, such as
+ * those of background jobs, run as the user of the connection, who owns the tables and is not restricted.
+ */
+import pg from 'pg';
+import { DEFAULT_ACCOUNT } from '../../resources/account.ts';
+
+/** The role, made by a migration. Nobody logs in as it; the user of the connection is a member. */
+export const REQUEST_ROLE = 'tunnel_operator_request';
+/** The setting that the policies compare with `account_id`, and from which new rows take it. */
+const SETTING = 'tunnel_operator.account';
+
+/** The name of a prepared statement of each connection. */
+export const ENTER_STATEMENT = 'enter_account';
+
+/** Until the end of the transaction. */
+const enter = (account: string) =>
+  `select set_config('role', '${REQUEST_ROLE}', true), set_config('${SETTING}', ${account}, true)`;
+
+/** The condition of the policies: a query, so that it is evaluated once for each statement. Without the setting, no row fits. */
+export const isOfAccount = `account_id = (select current_setting('${SETTING}', true))`;
+
+/** The account that new rows belong to: that of the statement, or the first one. */
+export const CURRENT_ACCOUNT = `coalesce(nullif(current_setting('${SETTING}', true), ''), '${DEFAULT_ACCOUNT}')`;
+
+/** To be run once on each connection. */
+export const PREPARE_ENTER = `prepare ${ENTER_STATEMENT} (text) as ${enter('$1')}`;
+
+/** Begins a transaction within an account. */
+export const beginWithin = (account: string) => `begin; ${enter(pg.escapeLiteral(account))}`;

@@ -60,7 +60,12 @@ test('objects of other projects are rendered if they are enabled', async () => {
   const recovered = await render({ database: { cloudNativePG: { enabled: true, spec } } });
   const storage = { size: '1Gi', resizeInUseVolumes: false };
   // A Cluster may have only one bootstrap method.
-  expect(named(recovered, 'Cluster')[0]?.spec).toEqual({ instances: 3, storage, postgresql, bootstrap: { recovery } });
+  const request = { name: 'tunnel_operator_request', ensure: 'present', login: false };
+  const member = { name: 'tunnel_operator', ensure: 'present', login: true, inRoles: [request.name] };
+  expect(named(recovered, 'Cluster')[0]?.spec).toEqual({
+    ...{ instances: 3, storage, postgresql, bootstrap: { recovery } },
+    managed: { roles: [request, member] },
+  });
   expect(named(objects, 'HTTPRoute')).toMatchObject([
     { spec: { parentRefs: [{ name: 'gateway' }], rules: [{ backendRefs: [{ name: 'it-other-api', port: 8080 }] }] } },
   ]);

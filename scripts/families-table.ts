@@ -6,6 +6,7 @@ const WHO: Readonly<Record<Access, string>> = {
   anyone: 'everyone',
   owner: 'everyone their own, admins all',
   admin: 'admins',
+  platform: 'platform admins',
 };
 
 export function familiesTable(families: readonly Resource[]): string {

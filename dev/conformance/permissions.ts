@@ -20,7 +20,7 @@ const admins: Permission = { admin: 'yes', user: 403, 'active bot': 403, ...UNKN
 export const PERMISSIONS: Readonly<Record<string, Permission>> = Object.fromEntries(
   OPERATIONS.map(({ method, path, access }) => [
     `${method} ${path}`,
-    access === 'admin' ? admins : isOwned(path) ? owners : anyone,
+    access === 'admin' || access === 'platform' ? admins : isOwned(path) ? owners : anyone,
   ]),
 );
 

@@ -80,7 +80,7 @@ export const noContent: Expected = { status: 204 };
 const SAID: Readonly<Record<ErrorCode, RegExp>> = {
   INVALID_REQUEST: /^.+: ./,
   UNAUTHENTICATED: /API key|Authorization header/,
-  PERMISSION_DENIED: /^Only admins may /,
+  PERMISSION_DENIED: /^Only admins (of the first account )?may /,
   NOT_FOUND: / does not exist\b| has no /,
   METHOD_NOT_ALLOWED: /^This path supports only [A-Z]/,
   CONFLICT: /\b(already|closed|next|last)\b/,

@@ -3,6 +3,7 @@ import { words } from '../../src/api/errors/naming.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
 import { conventions } from './conventions.ts';
 import type { Section } from './row.ts';
+import { accounts } from './rows/accounts.ts';
 import { apiKeys } from './rows/api-keys.ts';
 import { authentication } from './rows/authentication.ts';
 import { botUsers } from './rows/bot-users.ts';
@@ -75,6 +76,7 @@ const OWN: readonly Section[] = [
   eventDeliveries,
   users,
   apiKeys,
+  accounts,
   whoami,
   limits,
 ];

@@ -1,4 +1,5 @@
 /** All families, in the order of the documentation, under the names that the typed client uses. */
+import { account } from './account.ts';
 import { apiKey } from './api-key.ts';
 import { botUser } from './bot-user.ts';
 import { certificateAuthority } from './certificate-authority.ts';
@@ -40,6 +41,7 @@ export const families = {
   botUsers: botUser,
   users: user,
   apiKeys: apiKey,
+  accounts: account,
 } as const;
 
 export const FAMILIES: readonly Resource[] = Object.values(families);

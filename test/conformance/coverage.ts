@@ -54,7 +54,7 @@ export function readContract(document: unknown): Contract {
       id: found.operationId,
       name: `${method} ${path}`,
       method,
-      admin: found['x-access'] === 'admin',
+      admin: found['x-access'] !== undefined,
       query: found.parameters.flatMap((one) => (one.in === 'query' && one.name ? [one.name] : [])),
       takes: found.requestBody?.content['application/json'].schema,
       gives: (status) => content.safeParse(resolved(found.responses[status])).data?.content['application/json'].schema,

@@ -29,7 +29,7 @@ export function singleParameters(resource: Resource): Record<'id', PathParameter
 }
 
 /** Who may use the operations of a family. In families with owners, callers who are not admins see only their own. */
-export const accessOf = ({ access }: Resource) => (access === 'admin' ? 'admin' : 'anyone');
+export const accessOf = ({ access }: Resource) => (access === 'owner' ? 'anyone' : access);
 
 /** The values of fields that a request leaves out. */
 export function initialFields(fields: Fields): Readonly<Record<string, unknown>> {

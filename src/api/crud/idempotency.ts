@@ -59,7 +59,7 @@ export function attempt(key: string, { caller, idempotencyPlace, method, path, s
   const place = idempotencyPlace && { ...idempotencyPlace, scope: idempotencyDigest(idempotencyPlace.scope) };
   const placed = place ? `${place.scope} ${place.sequence}\n` : '';
   return {
-    principal: caller.id,
+    principal: caller.principal,
     digest: idempotencyDigest(key),
     fingerprint: sha256Hex(`${method} ${path}\n${placed}${canonicalize(sent ?? {})}`),
     place,

@@ -2,7 +2,7 @@
 import type { Resource, Unique } from '../../resources/definition/resource.ts';
 import { type ApiError, conflict, unavailable } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
-import type { Executor } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -13,22 +13,32 @@ export const uniqueIndex = (resource: Pick<Resource, 'table'>, field: string) =>
 export const uniqueColumns = (field: string, unique: Unique): readonly string[] =>
   unique === true ? [field] : [...unique.within, field];
 
-/** If the write broke a unique index: CONFLICT naming the existing resource, or UNAVAILABLE if that is gone. */
+/** What a conflict says about a resource of another account. */
+export const USED_ELSEWHERE = 'is already used in another account';
+
+/**
+ * If the write broke a unique index: CONFLICT, which names the existing resource if it is of the same account, or UNAVAILABLE if
+ * that is gone.
+ */
 export async function explainUniqueness(
   resource: Resource,
   broken: Violation,
   row: Row,
-  db: Executor,
+  db: Database,
 ): Promise<ApiError | undefined> {
   for (const [field, { unique }] of Object.entries(resource.fields)) {
     if (unique === undefined || broken.kind !== 'unique' || broken.constraint !== uniqueIndex(resource, field))
       continue;
     const columns = uniqueColumns(field, unique);
     const text = `select id from ${resource.table} where ${columns.map((name, at) => `${name} = $${at + 1}`).join(' and ')}`;
-    const [existing] = await db.query({ text, values: columns.map((name) => row[name]) });
+    const statement = { text, values: columns.map((name) => row[name]) };
+    const [existing] = await db.query(statement);
+    const taken = `The ${words(field)} is already taken.`;
+    if (!existing && (await db.acrossAccounts().query(statement)).length > 0)
+      return conflict(taken, { [`/${field}`]: USED_ELSEWHERE });
     if (!existing) return unavailable(`The resource with the same ${words(field)} has just been deleted; try again.`);
     const id = String(existing.id);
-    return conflict(`The ${words(field)} is already taken.`, { [`/${field}`]: `is already used by ${id}`, id });
+    return conflict(taken, { [`/${field}`]: `is already used by ${id}`, id });
   }
   return undefined;
 }

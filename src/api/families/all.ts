@@ -10,6 +10,7 @@ import type { Operation } from '../http/operation.ts';
 import type { SealedColumn } from '../secrets/rotation.ts';
 import type { Secrets } from '../secrets/sealing.ts';
 import type { Database } from '../store/database.ts';
+import { accounts } from './account.ts';
 import { apiKeys } from './api-key.ts';
 import { botUsers } from './bot-user.ts';
 import { certificateAuthorities } from './certificate-authority.ts';
@@ -54,6 +55,7 @@ const SPECIAL = [
   botUsers,
   users,
   apiKeys,
+  accounts,
 ];
 
 export type Mounted = Pick<Family, 'operations' | 'rows' | 'require'> & {

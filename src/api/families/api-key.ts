@@ -48,7 +48,9 @@ const timeOf = (end: End) => (end === null ? Number.POSITIVE_INFINITY : Date.par
  */
 async function refuseOutliving({ tx, caller }: WriteContext, end: End): Promise<void> {
   const text = 'select expires_at from api_keys where id = $1 for share';
-  const [own] = await tx.query({ name: 'api_keys.end', text, values: [caller.keyId] });
+  const statement = { name: 'api_keys.end', text, values: [caller.keyId] };
+  // The key of a visitor is of another account. It is taken as it was at authentication.
+  const [own] = caller.isVisiting ? [{ expires_at: caller.keyExpiresAt }] : await tx.query(statement);
   if (!own) throw unauthenticated('The API key is unknown.');
   if (own.expires_at === null || timeOf(end) <= timeOf(String(own.expires_at))) return;
   throw invalidByRule({

@@ -5,6 +5,7 @@ import type { eventDestination } from '../../resources/event-destination.ts';
 import { accessOf, type Family, type SingleCall, singleParameters, writeLocked, writeRow } from '../crud/family.ts';
 import { retryNow } from '../events/queue/requeue.ts';
 import { type Api, operation } from '../http/operation.ts';
+import { accountOf } from '../store/owning-account.ts';
 import type { Row } from '../store/repository.ts';
 
 type Destinations = Family<typeof eventDestination>;
@@ -68,8 +69,10 @@ export function addPausing(destinations: Destinations): void {
 }
 
 /** Pauses a destination whose receiver rejects events, unless it has been paused or deleted in the meantime. */
-export function pauseFailing(api: Api, destinations: Destinations, id: string, reason: string): Promise<void> {
-  return api.db.transaction(async (tx) => {
+export async function pauseFailing(api: Api, destinations: Destinations, id: string, reason: string): Promise<void> {
+  const account = await accountOf(api.db, destinations.resource, id);
+  if (account === undefined) return;
+  await api.db.within(account).transaction(async (tx) => {
     const row = await destinations.rows.lock(tx, id);
     if (row?.status !== 'active') return;
     const author = { caller: { id: SERVICE, keyId: null }, requestId: null };

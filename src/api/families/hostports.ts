@@ -4,8 +4,10 @@ import type { Resource } from '../../resources/definition/resource.ts';
 import { coveringNames } from '../../resources/formats/domain-name.ts';
 import { hostOf } from '../../resources/formats/hostport.ts';
 import { reservedDomain } from '../../resources/reserved-domain.ts';
+import { existing } from '../crud/existing.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { moveReferences, setReferences } from '../crud/references.ts';
+import { USED_ELSEWHERE } from '../crud/uniqueness.ts';
 import { conflict, invalidRequest } from '../errors/errors.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Executor } from '../store/database.ts';
@@ -171,7 +173,7 @@ function remedyFor(names: readonly string[], { serviceDomains }: Platform): stri
 }
 
 /**
- * Throws CONFLICT naming every hostport that another edge has. One statement, so that conflicting rows stay locked; a
+ * Throws CONFLICT naming every hostport that another edge has, and that edge if it is of the same account. One statement, so that conflicting rows stay locked; a
  * second query might find them released. In order, so that deletions cannot deadlock.
  */
 async function claim(tx: Executor, id: string, hostports: readonly string[]): Promise<void> {
@@ -183,9 +185,13 @@ async function claim(tx: Executor, id: string, hostports: readonly string[]): Pr
   const owners = await tx.query({ name: 'edge_hostports.claim', text, values: [id, hostports] });
   const taken = owners.filter(({ edge_id }) => edge_id !== id);
   if (taken.length === 0) return;
+  const visible = await existing(
+    tx,
+    taken.map(({ edge_id }) => String(edge_id)),
+  );
   const details = taken.map(({ hostport, edge_id }) => [
     `/hostports/${hostports.indexOf(String(hostport))}`,
-    `is already used by ${edge_id}`,
+    visible.has(String(edge_id)) ? `is already used by ${edge_id}` : USED_ELSEWHERE,
   ]);
   const named = taken.map(({ hostport }) => hostport).join(', ');
   throw conflict(`Another edge already listens on ${named}.`, Object.fromEntries(details));

@@ -17,7 +17,7 @@ export const closeIdempotencyKey = operation({
   params: { digest: { schema: idempotencyDigestSchema, description: 'SHA-256 of the key, in lower-case hex.' } },
   success: { status: 200, description: 'The key is closed.', schema: closedIdempotencyKey },
   async handle({ caller, params: { digest }, base }, { db }) {
-    const made = await close(db, caller.id, digest);
+    const made = await close(db, caller.principal, digest);
     const exists = made !== undefined && (await existing(db, [made.id])).has(made.id);
     return { body: { closed: true, resource: exists ? { id: made.id, uri: base + made.path } : null } };
   },

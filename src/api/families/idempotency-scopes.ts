@@ -24,7 +24,7 @@ export const getIdempotencyScope = operation({
     'bot has their own scopes.',
   success: { status: 200, description: 'The scope.', schema: idempotencyScope },
   handle: async ({ caller, params: { digest }, base }, { db }) => ({
-    body: await show(db, await readScope(db, caller.id, digest), base),
+    body: await show(db, await readScope(db, caller.principal, digest), base),
   }),
 });
 
@@ -40,7 +40,7 @@ export const closeIdempotencyScope = operation({
     'exist. Each user and bot has their own scopes.',
   success: { status: 200, description: 'The scope is closed.', schema: idempotencyScope },
   handle: async ({ caller, params: { digest }, base }, { db }) => ({
-    body: await show(db, await closeScope(db, caller.id, digest), base),
+    body: await show(db, await closeScope(db, caller.principal, digest), base),
   }),
 });
 

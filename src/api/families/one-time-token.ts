@@ -1,7 +1,7 @@
 /** What API keys and tunnel credentials share: an owner, and a token that is shown once. */
 import type { Resource } from '../../resources/definition/resource.ts';
 import type { Draft, WriteContext } from '../crud/hooks.ts';
-import { invalidRequest, permissionDenied } from '../errors/errors.ts';
+import { invalidByRule, invalidRequest, permissionDenied } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
 import { newToken, tokenHash } from '../secrets/tokens.ts';
 import type { Violation } from '../store/database-errors.ts';
@@ -14,6 +14,8 @@ export function tokenHooks({ table }: Pick<Resource, 'table'>, prefix: string) {
     aboutDelete: 'Its token stops working at once.',
     draft(caller: Caller, input: { owner_id?: string | null | undefined }): Draft & { token: string } {
       const owner_id = input.owner_id ?? caller.id;
+      if (owner_id === caller.id && caller.isVisiting)
+        throw invalidByRule({ '/owner_id': `must name a user or bot of the account ${caller.account}` });
       if (owner_id !== caller.id && !caller.admin) {
         const reason = "only an admin's API key may name another owner";
         throw permissionDenied('Only admins may name an owner other than themselves.', { '/owner_id': reason });

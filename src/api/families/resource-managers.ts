@@ -12,7 +12,7 @@ import type { Resource } from '../../resources/definition/resource.ts';
 import type { Family } from '../crud/family.ts';
 import { hold, type Managed, type ManagerRecord, readManagerOf, release } from '../crud/managers.ts';
 import { notFound } from '../errors/errors.ts';
-import { requireAdmin } from '../http/authentication.ts';
+import { requireAdmin, requirePlatformAdmin } from '../http/authentication.ts';
 import { type Api, type Call, type Operation, type OperationResult, operation } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 
@@ -44,6 +44,7 @@ function operationsOf(families: readonly ManagedFamily[], part: ManagedPart): Op
     const resourceId = call.params.resource_id;
     const family = families.find(({ resource }) => resource.id.safeParse(resourceId).success);
     if (!family) throw new Error('an id of no family');
+    if (family.resource.access === 'platform') requirePlatformAdmin(call.caller);
     if (family.resource.access === 'admin') requireAdmin(call.caller);
     return db.transaction(async (tx) => {
       family.require(await family.rows.lock(tx, resourceId), resourceId, call);

@@ -20,7 +20,9 @@ export const getWhoami = operation({
   access: 'anyone',
   params: {},
   success: { status: 200, description: 'The caller.', schema: whoami },
-  async handle({ caller: { id, admin, keyId, installation }, base }, { db }) {
+  async handle({ caller: { id, admin, keyId, installation }, base }, api) {
+    // A platform admin may have chosen an account that they do not belong to.
+    const db = api.db.acrossAccounts();
     // One after the other: a request must not take two connections of the pool.
     const owner = await ownerOf(db, id, base);
     const key = await apiKeys.rows.get(db, keyId);

@@ -1,5 +1,6 @@
 /** The caller: a user or a bot, identified by the SHA-256 of their API key. */
 import { z } from 'zod';
+import { DEFAULT_ACCOUNT } from '../../resources/account.ts';
 import { permissionDenied, unauthenticated } from '../errors/errors.ts';
 import { tokenHash } from '../secrets/tokens.ts';
 import type { Executor } from '../store/database.ts';
@@ -11,15 +12,24 @@ export interface Caller {
   admin: boolean;
   /** Id of the API key in use. */
   keyId: string;
+  keyExpiresAt: string | null;
   /** The secret of the key in use; seals one-time tokens (see idempotency.ts). Never stored, never logged. */
   secret: string;
+  /** Id of the account that the call is made in: that of the key, unless a platform admin has chosen another one. */
+  account: string;
+  /** The caller in this account, to whom idempotency keys belong. */
+  principal: string;
+  /** An admin of the first account. */
+  isPlatformAdmin: boolean;
+  /** Whether the account is another one than that of the key. */
+  isVisiting: boolean;
   /** Id of the installation, as the database has it. */
   installation: string;
 }
 
 const AUTHENTICATE = `
-  select k.id, k.owner_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
-         k.expires_at <= now() as expired, ${IS_DUE} as use_due,
+  select k.id, k.owner_id, k.account_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
+         k.expires_at, k.expires_at <= now() as expired, ${IS_DUE} as use_due,
          (select id from installation) as installation
     from api_keys k
     left join users u on u.id = k.owner_user_id
@@ -29,8 +39,10 @@ const AUTHENTICATE = `
 const row = z.object({
   id: z.string(),
   owner_id: z.string(),
+  account_id: z.string(),
   admin: z.boolean(),
   active: z.boolean(),
+  expires_at: z.string().nullable(),
   expired: z.boolean().nullable(),
   use_due: z.boolean(),
   installation: z.string(),
@@ -68,11 +80,30 @@ type Key = Readonly<Record<'secret' | 'hash', string>>;
 async function authenticate(db: Executor, { secret, hash }: Key, use: LastUse | undefined): Promise<Caller> {
   const [found] = await db.query({ name: 'authenticate', text: AUTHENTICATE, values: [hash] });
   if (!found) throw unauthenticated('The API key is unknown.');
-  const { id: keyId, owner_id, admin, active, expired, use_due, installation } = row.parse(found);
+  const {
+    id: keyId,
+    owner_id,
+    account_id: account,
+    admin,
+    active,
+    expired,
+    expires_at,
+    use_due,
+    installation,
+  } = row.parse(found);
   if (expired === true) throw unauthenticated('The API key has expired.');
   if (!active) throw unauthenticated('The owner of the API key is inactive.');
   if (use_due) use?.note(keyId);
-  return { id: owner_id, admin, keyId, secret, installation };
+  const isPlatformAdmin = admin && account === DEFAULT_ACCOUNT;
+  return {
+    ...{ id: owner_id, principal: owner_id, account, isVisiting: false },
+    ...{ admin, isPlatformAdmin, keyId, keyExpiresAt: expires_at, secret, installation },
+  };
+}
+
+/** Throws PERMISSION_DENIED unless the caller is an admin of the first account. */
+export function requirePlatformAdmin(caller: Caller): void {
+  if (!caller.isPlatformAdmin) throw permissionDenied('Only admins of the first account may do this.');
 }
 
 /** Throws PERMISSION_DENIED unless the caller is an admin. */

@@ -71,8 +71,8 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   summary: string;
   description?: string;
   tag: string;
-  /** `admin`: 403 to everyone else. */
-  access: 'anyone' | 'admin';
+  /** `admin`, `platform`: 403 to everyone else. An operation for platform admins sees the rows of all accounts. */
+  access: 'anyone' | 'admin' | 'platform';
   params: Readonly<Record<P, PathParameter>>;
   query?: Query;
   body?: Body;

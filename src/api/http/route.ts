@@ -1,13 +1,15 @@
 /** Turns an operation into a Fastify route: the only way in which requests are authenticated, parsed and handled. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { ACCOUNT_HEADER } from '../../resources/account.ts';
 import { INSTALLATION_HEADER } from '../../resources/definition/installation.ts';
 import { NOTHING_READ_ONLY } from '../../resources/definition/read-only.ts';
 import { notFound, RequestAborted } from '../errors/errors.ts';
 import type { BytesInFlight } from '../guard/bytes-in-flight.ts';
 import type { PoolShares } from '../guard/pool-shares.ts';
 import type { RateLimiter } from '../guard/rate-limit.ts';
-import { type Caller, credentialsOf, requireAdmin } from './authentication.ts';
+import { type Caller, credentialsOf, requireAdmin, requirePlatformAdmin } from './authentication.ts';
+import { inAccount } from './chosen-account.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
 import type { LastUse } from './last-use.ts';
 import {
@@ -93,7 +95,9 @@ function addRoute(
     checkHeaders(request);
     request.charge = bytes.ofCaller(request.caller);
     request.charge.check();
+    if (operation.access === 'platform') requirePlatformAdmin(request.caller);
     if (operation.access === 'admin') requireAdmin(request.caller);
+    request.caller = await inAccount(api.db, request.caller, header(request, ACCOUNT_HEADER));
   }
 
   function read(request: FastifyRequest<PathParams>, withoutPermit: Call['withoutPermit']): Call {
@@ -141,7 +145,9 @@ function addRoute(
       throwIfAborted();
       // Other requests may have used up the room while this one waited.
       request.charge?.check();
-      const result = await operation.handle(read(request, withoutPermit), api);
+      const call = read(request, withoutPermit);
+      const db = operation.access === 'platform' ? api.db : api.db.within(call.caller.account);
+      const result = await operation.handle(call, { ...api, db });
       return reply.sent ? undefined : send(reply, success.status, result);
     } catch (error) {
       // The handler timeout has sent a response already.

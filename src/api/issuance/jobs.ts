@@ -36,6 +36,7 @@ export interface Progress {
 export interface Job extends Omit<Progress, 'dueAt'> {
   readonly domainId: string;
   readonly domain: string;
+  readonly account: string;
   readonly policy: z.output<typeof certificatePolicy>;
   readonly certificateId: string | null;
   readonly cnameTarget: string | null;
@@ -53,6 +54,7 @@ const renewalColumn = z.object({
 const row = z.object({
   id: z.string(),
   domain: z.string(),
+  account_id: z.string(),
   certificate_management_policy: certificatePolicy,
   certificate_management_status: certificateStatus.nullable(),
   certificate_id: z.string().nullable(),
@@ -90,6 +92,7 @@ export async function readJob(db: Executor, secrets: Secrets, domainId: string, 
   return {
     domainId: read.id,
     domain: read.domain,
+    account: read.account_id,
     policy: read.certificate_management_policy,
     certificateId: read.certificate_id,
     cnameTarget: read.cname_target,

@@ -60,7 +60,7 @@ export async function recordIssued(api: Api, lease: Lease, job: Job, issued: Iss
 
 /** Runs a change of a domain while its lease is held. Does nothing if its policy or certificate has changed. */
 function withDomain({ db }: Api, { name, fence }: Lease, job: Job, change: (tx: Executor, row: Row) => Promise<void>) {
-  return db.transaction(async (tx) => {
+  return db.within(job.account).transaction(async (tx) => {
     const row = await reservedDomains.rows.lock(tx, job.domainId);
     const [held] = await tx.query({ name: 'certificate_jobs.hold', text: heldBy(1), values: [name, fence] });
     const isSame =
@@ -103,7 +103,7 @@ async function write(api: Api, tx: Executor, { job, row, progress, event: kind, 
 }
 
 const UNUSED = `
-  select id from ${tlsCertificate.table} c
+  select id, account_id from ${tlsCertificate.table} c
    where issued_at is not null and not exists (select from resource_references where target_id = c.id)`;
 
 /** Deletes certificates that the service has obtained and that nothing refers to any more. */
@@ -112,9 +112,9 @@ export async function deleteUnused(
   signal: AbortSignal,
 ): Promise<void> {
   const found = await db.query({ text: `${UNUSED} order by id limit 1000`, values: [] });
-  for (const { id } of found) {
+  for (const { id, account_id } of found) {
     if (signal.aborted) return;
-    await db.transaction(async (tx) => {
+    await db.within(String(account_id)).transaction(async (tx) => {
       const row = await tlsCertificates.rows.lockToRemove(tx, String(id));
       const [unused] = await tx.query({ text: `${UNUSED} and id = $1`, values: [id] });
       if (!row || !unused) return;

@@ -1,5 +1,7 @@
 /** The parts of the OpenAPI document that operations share: errors, parameters, headers. */
+import { account, DEFAULT_ACCOUNT } from '../../resources/account.ts';
 import { ERROR_STATUS, type ErrorCode, errorBody } from '../../resources/definition/errors.ts';
+import { idPattern } from '../../resources/definition/id.ts';
 import { idempotencyKey, idempotencyScopeName, idempotencySequence } from '../../resources/definition/idempotency.ts';
 import { MANAGER_EXAMPLE, managerHeader } from '../../resources/definition/manager.ts';
 import { inline, type Json, nameOf, ref } from './schemas.ts';
@@ -83,6 +85,14 @@ export const PARAMETERS = {
     description: 'Version of the API. Defaults to 2.',
     schema: { type: 'string', enum: ['2'] },
     example: '2',
+  },
+  Account: {
+    name: 'Account',
+    in: 'header',
+    description:
+      'The account in which to make the request. Default: that of the API key. Only admins of the first account may name another one.',
+    schema: { type: 'string', pattern: `^${idPattern(account.prefix)}$` },
+    example: DEFAULT_ACCOUNT,
   },
   RequestId: {
     name: 'X-Request-Id',

@@ -20,6 +20,7 @@ const TAGS: Record<string, string> = {
   'Certificate authorities': 'Authorities that client certificates are validated against.',
   'TLS certificates': 'Certificates that endpoints are served with.',
   'SSH certificates': 'Certificates that identify hosts to SSH clients.',
+  Accounts: 'What belongs to one team.',
   'Users and keys': 'The users and bots of this API, and their keys.',
   'Idempotency keys': 'For finding resources whose creation response was lost.',
   'Resource managers': 'Which object of which cluster manages a resource.',
@@ -31,6 +32,7 @@ const IDEMPOTENCY = ['IdempotencyKey', 'IdempotencyScope', 'IdempotencySequence'
 const COMMON: readonly ErrorCode[] = [
   'INVALID_REQUEST',
   'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
   'RATE_LIMITED',
   'INTERNAL_ERROR',
   'UNAVAILABLE',
@@ -92,13 +94,13 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
     ...(creates ? IDEMPOTENCY.map((name) => ref('parameters', name)) : []),
     ...(manages ? [ref('parameters', manages === 'always' ? 'NeededResourceManager' : 'ResourceManager')] : []),
     ...(condition ? [ref('parameters', condition.replaceAll('-', ''))] : []),
+    ref('parameters', 'Account'),
     ref('parameters', 'ServiceVersion'),
     ref('parameters', 'RequestId'),
   ];
   const errors = new Set([
     ...COMMON,
     ...(method === 'GET' ? [] : WITH_BODY),
-    ...(operation.access === 'admin' || creates ? (['PERMISSION_DENIED'] as const) : []),
     ...(Object.keys(operation.params).length > 0 ? (['NOT_FOUND'] as const) : []),
     ...(manages ? (['CONFLICT'] as const) : []),
     ...(operation.errors ?? []),
@@ -108,7 +110,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
     summary: operation.summary,
     description: operation.description,
     tags: [operation.tag],
-    ...(operation.access === 'admin' ? { 'x-access': 'admin' } : {}),
+    ...(operation.access === 'anyone' ? {} : { 'x-access': operation.access }),
     parameters,
     ...(body ? { requestBody: { required: !body.safeParse({}).success, content: json(body) } } : {}),
     responses: {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CALLER } from '../../../dev/fixtures/caller.ts';
 import { attempt, claim } from '../../../src/api/crud/idempotency.ts';
 import { authentication, credential } from '../../../src/resources/credential.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
@@ -12,8 +13,7 @@ const { admin } = api;
 const count = async (table: string) => Number((await api.rows(`select count(*) as n from ${table}`))[0]?.n);
 
 describe('the fingerprint of a request', () => {
-  const caller = { id: 'usr_1', admin: true, keyId: 'ak_1', secret: 'secret', installation: 'one' };
-  const request = { caller, idempotencyPlace: undefined, method: 'POST' };
+  const request = { caller: CALLER, idempotencyPlace: undefined, method: 'POST' };
   const of = (sent: unknown, path = '/things') => attempt('a key', { ...request, path, sent }).fingerprint;
 
   test('is the same for equal bodies, regardless of the order of their members', () => {
@@ -69,7 +69,7 @@ describe('a create under an idempotency key', () => {
   test('may create a new resource if the first is deleted between two reads of the record', async () => {
     const key = newKey();
     const { id } = (await admin.post('/ip_policies', {}, under(key))).as(ipPolicy.view);
-    const caller = { id: admin.id, admin: true, keyId: 'ak_1', secret: 'secret', installation: 'one' };
+    const caller = { ...CALLER, id: admin.id, principal: admin.id };
     const tried = attempt(key, { caller, idempotencyPlace: undefined, method: 'POST', path: '/others', sent: {} });
     let isThere = true;
     const replay = await api.db.transaction((tx) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { CALLER } from '../../../dev/fixtures/caller.ts';
 import { NO_COURIER } from '../../../src/api/events/wire/courier.ts';
 import { listening } from '../../../src/api/families/hostports.ts';
 import { DEFAULT_PLATFORM } from '../../../src/api/http/platform.ts';
@@ -25,7 +26,7 @@ const writing = {
     eventBase: '',
     courier: NO_COURIER,
   },
-  caller: { id: admin.id, admin: true, keyId: '', secret: '', installation: '' },
+  caller: { ...CALLER, id: admin.id },
   requestId: 'r',
 };
 

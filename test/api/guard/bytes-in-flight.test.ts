@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { DEFAULT_ACCOUNT } from '../../../src/resources/account.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
@@ -151,16 +152,18 @@ describe('the rules of a policy, which are far longer as JSON than as stored', (
     const path = await make(200);
     await stalled(bot, 4 * MIB);
     await untilInFlight(4 * MIB - KIB);
-    const query = vi.spyOn(api.db, 'query');
+    const db = api.db.within(DEFAULT_ACCOUNT);
+    vi.spyOn(api.db, 'within').mockReturnValue(db);
+    const query = vi.spyOn(db, 'query');
     const read = () => query.mock.calls.filter(([{ name }]) => name === READ).length;
     const refused = await bot.get(path);
     expect([refused.status, read()]).toEqual([429, 0]);
     const shown = await api.admin.get(path);
     expect([shown.status, read()]).toEqual([200, 1]);
     expect(shown.text.length).toBeGreaterThan(4 * MIB);
-    const { transaction } = api.db;
+    const { transaction } = db;
     const inTransactions: (string | undefined)[] = [];
-    const transactions = vi.spyOn(api.db, 'transaction').mockImplementation((work) =>
+    const transactions = vi.spyOn(db, 'transaction').mockImplementation((work) =>
       transaction((tx) =>
         work({
           query(statement) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { CALLER } from '../../../dev/fixtures/caller.ts';
 import { credentialsOf, requireAdmin } from '../../../src/api/http/authentication.ts';
 
 const OWNER = {
@@ -6,9 +7,11 @@ const OWNER = {
   owner_id: 'usr_1',
   admin: false,
   active: true,
+  expires_at: null,
   expired: null,
   use_due: false,
   installation: 'one',
+  account_id: 'acc_1',
 };
 
 /** A database that returns these rows, and the statements sent to it. */
@@ -29,8 +32,13 @@ describe('an Authorization header', () => {
     const db = found(OWNER);
     expect(await caller(db)).toEqual({
       id: 'usr_1',
+      principal: 'usr_1',
+      account: 'acc_1',
       admin: false,
+      isPlatformAdmin: false,
+      isVisiting: false,
       keyId: 'ak_1',
+      keyExpiresAt: null,
       secret: 'secret',
       installation: 'one',
     });
@@ -81,9 +89,8 @@ test.each([
 });
 
 test('requireAdmin accepts only an admin', () => {
-  const caller = { id: 'usr_1', keyId: 'ak_1', secret: 'secret', installation: 'one' };
-  expect(() => requireAdmin({ ...caller, admin: true })).not.toThrow();
-  expect(() => requireAdmin({ ...caller, admin: false })).toThrow(
+  expect(() => requireAdmin(CALLER)).not.toThrow();
+  expect(() => requireAdmin({ ...CALLER, admin: false })).toThrow(
     expect.objectContaining({ code: 'PERMISSION_DENIED' }),
   );
 });

@@ -24,8 +24,10 @@ const db: Database = {
     {
       id: 'key',
       owner_id: 'owner',
+      account_id: 'acc_1',
       admin: values?.[0] === tokenHash('admin'),
       active: true,
+      expires_at: null,
       expired: null,
       use_due: false,
       installation: 'one',

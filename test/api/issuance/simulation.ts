@@ -129,7 +129,12 @@ export function simulate({
   const simulation: Simulation = {
     now: dueAt,
     job: {
-      ...{ domainId: 'rd_1', domain: 'a.example', policy: { authority: 'ca', private_key_type: 'ecdsa' } },
+      ...{
+        domainId: 'rd_1',
+        domain: 'a.example',
+        account: 'acc_1',
+        policy: { authority: 'ca', private_key_type: 'ecdsa' },
+      },
       ...{ certificateId: null, cnameTarget: null, issuedAt: null },
       ...{
         refusals: 0,

@@ -15,6 +15,7 @@ const taken = z.array(
   z.object({
     seq: z.number(),
     event_id: z.string(),
+    account_id: z.string(),
     type: z.string(),
     resource_id: z.string(),
     destination_id: z.string().nullable(),
@@ -29,13 +30,13 @@ export function taking(limit: number): Statement {
   const text = `
     with taken as (
       delete from event_queue where seq = any(array(select seq from event_queue order by seq limit $1)) returning *)
-    select t.seq, t.event_id, e.type, e.resource_id, d.destination_id,
+    select t.seq, t.event_id, e.account_id, e.type, e.resource_id, d.destination_id,
            array_remove(array_agg(s.id order by s.id), null) as subscription_ids
       from taken t
       join events e on e.id = t.event_id
       left join event_subscriptions s on s.id = any(t.subscription_ids)
       left join lateral unnest(s.destination_ids) d (destination_id) on true
-     group by t.seq, t.event_id, e.type, e.resource_id, d.destination_id
+     group by t.seq, t.event_id, e.account_id, e.type, e.resource_id, d.destination_id
      order by t.seq`;
   return { name: 'event_queue.take', text, values: [limit] };
 }
@@ -44,8 +45,8 @@ export function taking(limit: number): Statement {
 export function adding(deliveries: readonly Delivery[]): Statement {
   const text = `
     with added as (
-      insert into event_deliveries (id, created_at, destination_id, subscription_ids, event_id, seq, type, resource_id)
-      select id, now(), destination_id, subscription_ids, event_id, seq, type, resource_id
+      insert into event_deliveries (id, created_at, destination_id, subscription_ids, event_id, seq, type, resource_id, account_id)
+      select id, now(), destination_id, subscription_ids, event_id, seq, type, resource_id, account_id
         from jsonb_populate_recordset(null::event_deliveries, $1::jsonb)
       returning destination_id, resource_id)
     insert into event_streams as s (destination_id, resource_id, pending, next_at)

@@ -1,0 +1,26 @@
+/** The header with which platform admins choose the account of a request. */
+import { account } from '../../resources/account.ts';
+import { invalidByRule, permissionDenied } from '../errors/errors.ts';
+import type { Executor } from '../store/database.ts';
+import type { Caller } from './authentication.ts';
+
+/**
+ * The caller in the account that the request names.
+ * @param db sees all accounts
+ * @throws PERMISSION_DENIED for an account other than that of the key, unless the caller is a platform admin
+ * @throws INVALID_REQUEST if it is no id, or there is no such account
+ */
+export async function inAccount(db: Executor, caller: Caller, chosen: string | undefined): Promise<Caller> {
+  if (chosen === undefined || chosen === caller.account) return caller;
+  const id = account.id.safeParse(chosen);
+  if (!id.success) throw invalidByRule({ Account: id.error.issues[0]?.message ?? 'is malformed' });
+  if (!caller.isPlatformAdmin)
+    throw permissionDenied(`Only admins of the first account may act in account ${chosen}.`, { Account: chosen });
+  if (!(await exists(db, chosen))) throw invalidByRule({ Account: 'names an account that does not exist' });
+  return { ...caller, account: chosen, principal: `${caller.id} ${chosen}`, isVisiting: true };
+}
+
+async function exists(db: Executor, id: string): Promise<boolean> {
+  const text = `select 1 from ${account.table} where id = $1`;
+  return (await db.query({ name: 'accounts.exists', text, values: [id] })).length > 0;
+}

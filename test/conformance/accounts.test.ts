@@ -1,0 +1,87 @@
+/** Tries every operation of one account with what belongs to another: it must be as if that did not exist. */
+import { describe, expect, test } from 'vitest';
+import type { Role } from '../../dev/conformance/row.ts';
+import { SECTIONS } from '../../dev/conformance/sections.ts';
+import { fill, mapLeaves, namesIn, type Values } from '../../dev/fixtures/placeholders.ts';
+import { ACCOUNT_HEADER, account } from '../../src/resources/account.ts';
+import { apiKey } from '../../src/resources/api-key.ts';
+import { newId } from '../../src/resources/definition/id.ts';
+import { FAMILIES } from '../../src/resources/families.ts';
+import { user } from '../../src/resources/user.ts';
+import type { Caller, Reply } from '../api/harness.ts';
+import { document } from '../api/openapi/openapi-check.ts';
+import { readContract } from './coverage.ts';
+import { prepare, send } from './play.ts';
+import { simplest } from './valid-request.ts';
+import { createWorld } from './world.ts';
+
+const world = await createWorld();
+const { api } = world;
+const contract = readContract(document);
+
+/** An admin of a new account. */
+async function newAccount(name: string): Promise<{ id: string; admin: Caller }> {
+  const { id } = (await api.admin.post('/accounts', { name })).as(account.view);
+  const there = { [ACCOUNT_HEADER]: id };
+  const owner = (await api.admin.post('/users', { name, admin: true }, there)).as(user.view);
+  const { token } = (await api.admin.post('/api_keys', { owner_id: owner.id }, there)).as(apiKey.view);
+  return { id, admin: api.withKey(owner.id, String(token)) };
+}
+
+const other = await newAccount('other');
+const stranger: Readonly<Record<Role, Caller>> = { ...world.callers, admin: other.admin };
+const PREFIXES = FAMILIES.map(({ prefix }) => prefix);
+const ID = new RegExp(`\\b(${PREFIXES.join('|')}|ev|evd)_[0-9a-z]{26}\\b`, 'g');
+const REQUEST_ID = /"request_id":"[^"]+"/;
+const withoutIds = (text: string) => text.replaceAll(ID, '$1_…').replace(REQUEST_ID, '');
+/** The same values with ids that nothing has. */
+const unknown = (values: Values): Values =>
+  mapLeaves(values, (leaf) =>
+    typeof leaf === 'string' ? leaf.replaceAll(ID, (_, prefix: string) => newId(prefix)) : leaf,
+  ) as Values;
+const idsIn = (text: string) => new Set(text.match(ID) ?? []);
+const changes = async () => (await api.rows('select count(*) from events'))[0]?.count;
+
+/** The ids in an answer that the request does not have. */
+const revealed = (reply: Reply, sent: unknown, known: ReadonlySet<string>) =>
+  [...idsIn(reply.text + JSON.stringify(reply.headers)).difference(idsIn(JSON.stringify(sent)))].filter(
+    // The platform admin has made the other account, so its log has their id.
+    (id) => known.has(id) && id !== api.admin.id,
+  );
+
+describe.each(contract.operations)('$name', (operation) => {
+  const row = simplest(operation, contract, SECTIONS);
+  const of = (values: Values) => fill(row.ask, values);
+  /** Whether it names resources that the row has made. */
+  const isAbout = namesIn([row.ask.path, row.ask.body]).some((name) => name in (row.given ?? {}));
+
+  test('reveals nothing of another account, and changes nothing there', async () => {
+    const theirs = await prepare(row, world.callers, world.values());
+    const ids = idsIn(JSON.stringify(theirs));
+    const before = await changes();
+    const reply = await send(row.ask, stranger, theirs);
+    expect(revealed(reply, of(theirs), ids)).toEqual([]);
+    if (!isAbout) return;
+    const strange = unknown(theirs);
+    const missing = await send(row.ask, stranger, strange);
+    expect({ status: reply.status, text: withoutIds(reply.text) }).toEqual({
+      status: missing.status,
+      text: withoutIds(missing.text),
+    });
+    expect(reply.status, reply.text).toBeGreaterThanOrEqual(400);
+    expect(await changes()).toBe(before);
+  });
+
+  test('works within an account that a platform admin has chosen', async () => {
+    const inside = { [ACCOUNT_HEADER]: other.id };
+    // These need no account, or something that the service makes by itself.
+    if (operation.name.includes('/accounts') || namesIn(row).includes('delivery')) return;
+    const within = await prepare(row, stranger, world.values());
+    const { headers, ...step } = of(within);
+    // Who visits owns nothing there.
+    const owned = ['/api_keys', '/credentials'].includes(step.path) && step.method === 'POST';
+    const body = owned ? { ...Object(step.body), owner_id: other.admin.id } : step.body;
+    const reply = await api.admin.send(step.method, step.path, { body, headers: { ...headers, ...inside } });
+    expect(reply.status, reply.text).toBe(row.answer.status);
+  });
+});

@@ -23,6 +23,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 /** While our statement waits for a table, every later statement on it waits as well, even one that only reads. */
 const LOCK_TIMEOUT_MS = 2_000;
+/** Conditions after which a migration is tried again. */
+const RETRIED = new Set<string | undefined>(['lock_not_available', 'deadlock_detected']);
 const PAUSE = { firstMs: 500, longestMs: 5_000 };
 
 /** Makes the server drop the session of a dead machine, and its lock, after a minute; the default is hours. */
@@ -152,13 +154,13 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Applies one migration. Retries it while it runs into the lock timeout. */
+/** Applies one migration. Retries it while it runs into the lock timeout, or into a deadlock with writes that go on meanwhile. */
 async function apply(client: pg.Client, migration: Migration, onWait: () => void): Promise<void> {
   for (let failures = 1; ; failures++) {
     try {
-      return await inTransaction(client, migration);
+      return await (buildsIndexes(migration) ? withoutLocks(client, migration) : inTransaction(client, migration));
     } catch (error) {
-      if (transientCondition(error) !== 'lock_not_available')
+      if (!RETRIED.has(transientCondition(error)))
         throw new Error(`migration ${migration.name} failed`, { cause: error });
       if (failures === 1) onWait();
       await delay(backoff(failures, PAUSE));
@@ -171,14 +173,38 @@ async function inTransaction(client: pg.Client, { version, name, checksum, sql }
   try {
     await client.query(sql);
     if (version >= FIRST_WITH_ACCOUNTS) await grantTables(client);
-    await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
-      version,
-      name,
-      checksum,
-    ]);
+    await recordApplied(client, { version, name, checksum });
     await client.query('commit');
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
 }
+
+/** Whether each of its statements is a `create index concurrently`, which cannot be part of a transaction. */
+const buildsIndexes = ({ sql }: Migration) => CONCURRENTLY.test(sql);
+const CONCURRENTLY = /^create index concurrently (\w+)/im;
+
+/** Writes go on meanwhile, so that large tables may take their time. An index that an earlier attempt left is replaced. */
+async function withoutLocks(client: pg.Client, { version, name, checksum, sql }: Migration): Promise<void> {
+  // Waits for transactions that have begun before, while nothing waits for it.
+  await client.query('set lock_timeout = 0');
+  for (const statement of sql.split(';\n').filter((each) => CONCURRENTLY.test(each))) {
+    const [, index = ''] = CONCURRENTLY.exec(statement) ?? [];
+    const { rows } = await client.query('select indisvalid as valid from pg_index where indexrelid = to_regclass($1)', [
+      index,
+    ]);
+    if (rows[0]?.valid === true) continue;
+    if (rows.length > 0) await client.query(`drop index concurrently ${index}`);
+    await client.query(statement);
+  }
+  await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  await recordApplied(client, { version, name, checksum });
+}
+
+const recordApplied = (client: pg.Client, { version, name, checksum }: Omit<Migration, 'sql'>) =>
+  client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
+    version,
+    name,
+    checksum,
+  ]);

@@ -19,6 +19,13 @@ async function tables(url: string): Promise<string[]> {
   return rows.map((row: { tablename: string }) => row.tablename);
 }
 
+const WAITING = `
+  select from pg_stat_activity
+   where datname = current_database() and application_name = 'tunnel-operator migrate' and wait_event_type = 'Lock'`;
+const INDEXES_OF_A = `
+  select indexrelid::regclass::text as name, indisvalid as valid, indisunique as unique
+    from pg_index where indrelid = 'a'::regclass order by 1`;
+
 describe('migrations', () => {
   test('are numbered without a gap', () => {
     expect(ours.map(({ version }) => version)).toEqual(ours.map((_, index) => index + 1));
@@ -67,6 +74,32 @@ describe('migrations', () => {
     await writer.commit();
     await held.rollback();
     expect(await migrated).toEqual([next.name]);
+  });
+
+  test('that build indexes let others write meanwhile, and replace what an earlier attempt has left', async () => {
+    const url = await createTestDatabase();
+    const first = { version: 1, name: '0001_a.sql', sql: 'create table a (n integer)', checksum: 'x' };
+    const sql =
+      '-- For lists.\ncreate index concurrently a_by_n on a (n);\ncreate index concurrently a_by_both on a (n, n);\n';
+    const next = { version: 2, name: '0002_b.sql', sql, checksum: 'x' };
+    await migrate(url, [first]);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query('insert into a values (1), (1)');
+    await expect(client.query('create unique index concurrently a_by_n on a (n)')).rejects.toThrow('could not create');
+    const open = await heldTransaction(url);
+    await open.query('insert into a values (2)');
+    const migrated = migrate(url, [first, next]);
+    await expect.poll(async () => (await client.query(WAITING)).rows.length).toBe(1);
+    await client.query('insert into a values (3)');
+    await open.commit();
+    expect(await migrated).toEqual([next.name]);
+    expect((await client.query(INDEXES_OF_A)).rows).toEqual([
+      { name: 'a_by_both', valid: true, unique: false },
+      { name: 'a_by_n', valid: true, unique: false },
+    ]);
+    expect(await migrate(url, [first, next])).toEqual([]);
+    await client.end();
   });
 
   test('that fail leave nothing behind, and run again once fixed', async () => {

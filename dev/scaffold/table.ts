@@ -34,7 +34,8 @@ export function createTable(family: Resource): string {
   );
   const lines = [...columns.map(([name, type]) => `${name.padEnd(width)} ${type}`), ...constraints];
   const table = `create table ${family.table} (\n${lines.map((line) => `  ${line}`).join(',\n')}\n);\n`;
-  const indexes = stored.flatMap(([name, field]) => indexOf(family, name, field));
+  const list = `create index ${family.table}_by_account on ${family.table} (account_id, id);\n`;
+  const indexes = [list, ...stored.flatMap(([name, field]) => indexOf(family, name, field))];
   return [table, ...indexes, policy(family)].join('\n');
 }
 

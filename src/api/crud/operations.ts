@@ -138,7 +138,8 @@ export async function list<R extends Resource>(
   const { resource, rows, sealed } = family;
   await requireParent(api.db, family, call.params);
   const query = pageQuery(family, call.query, family.scope(call));
-  const found = query ? await rows.page(api.db, { ...query, maxBytes: MAX_PAGE_BYTES }) : NO_ROWS;
+  const account = resource.access === 'platform' ? undefined : call.caller.account;
+  const found = query ? await rows.page(api.db, { ...query, account, maxBytes: MAX_PAGE_BYTES }) : NO_ROWS;
   const uri = call.base + fillPath(resource.path, call.params);
   const show = (row: Row) => family.show(sealed.open(api.secrets, row), call.base);
   const next = (last: Row) => nextQuery(family, call.query, last);

@@ -9,6 +9,8 @@ export interface PageQuery {
   /** Only rows with this id or a larger one. */
   from?: string | undefined;
   limit: number;
+  /** Only rows of this account, which its index has. Not needed with what limits the list to few rows anyway. */
+  account?: string | undefined;
   /** Maximum size of all rows together, as stored. The first row is returned however large it is. Default: no limit. */
   maxBytes?: number;
   /** Only rows with these values in these columns, which have an index with the id after them. */
@@ -47,12 +49,20 @@ interface Key {
 export function pageStatement(
   { table, fields }: Pick<Resource, 'table' | 'fields'>,
   shown: readonly string[],
-  { before = LAST, from = FIRST, limit, only = {}, element, prefix }: PageQuery,
+  { before = LAST, from = FIRST, limit, account, only = {}, element, prefix }: PageQuery,
 ): Statement {
   const columns = shown.map((column) => `t.${column}`).join(', ');
   // The extra row only shows that there is more.
   const values = [limit + 1];
-  const name = [`${table}.page`, ...Object.keys(only), element?.column, prefix && `${prefix.column}_prefix`];
+  const isWhole = Object.keys(only).length === 0 && !element && !prefix;
+  const inside = isWhole ? account : undefined;
+  const name = [
+    `${table}.page`,
+    inside && 'account',
+    ...Object.keys(only),
+    element?.column,
+    prefix && `${prefix.column}_prefix`,
+  ];
   const statement = (text: string, more: readonly string[]): Statement => ({
     name: [...name, from === FIRST ? undefined : 'from'].filter(Boolean).join('_'),
     text: `select ${columns} from ${table} t ${text} limit $1`,
@@ -64,6 +74,7 @@ export function pageStatement(
     return statement(`where t.${one[0]} = $2 and t.id >= $3 and t.id < $4`, [one[1], from, before]);
 
   const keys: Key[] = [
+    ...(inside === undefined ? [] : [{ by: 't.account_id', from: inside, before: inside }]),
     ...Object.entries(only).map(([column, value]) => ({ by: `t.${column}`, from: value, before: value })),
     ...(element ? [{ by: 'e.value', from: element.value, before: element.value }] : []),
     ...(prefix ? [keyOf(prefix)] : []),

@@ -109,10 +109,11 @@ function queriesOf(family: Resource, n: number | undefined): PageQuery[] {
   const scope = scopeOf(family);
   const before = n === undefined ? undefined : idOfRow(family.prefix, n);
   const within = scope === undefined ? [{}] : [{ [scope]: RARE }, ...(family.parent ? [] : [{}])];
+  const account = family.access === 'platform' ? undefined : RARE;
   const filters = filtersOf(family).filter(({ field }) => field !== scope);
   return within.flatMap((only) => [
-    { before, limit: 100, only },
-    { before, limit: 100, only, from: idOfRow(family.prefix, 5) },
+    { before, limit: 100, account, only },
+    { before, limit: 100, account, only, from: idOfRow(family.prefix, 5) },
     ...filters.map(({ field: column, by }): PageQuery => {
       if (by === 'value') return { before, limit: 100, only: { ...only, [column]: RARE } };
       if (by === 'element') return { before, limit: 100, only, element: { column, value: RARE } };
@@ -130,7 +131,8 @@ async function fillFamily(query: (text: string) => Promise<{ rows: unknown[] }>,
     return by === 'prefix' ? [[field, `case when n <= ${FEW} then ${metadataOf('n::text')} else 'other' end`]] : [];
   });
   const owner = scope === undefined ? {} : { [scope]: rareOr('usr_other') };
-  await fillTable(query, family, ROWS, { ...Object.fromEntries(values), ...owner });
+  const account = family.access === 'platform' ? {} : { account_id: rareOr('acc_other') };
+  await fillTable(query, family, ROWS, { ...Object.fromEntries(values), ...owner, ...account });
   for (const { field, by } of filtersOf(family)) {
     if (by !== 'element') continue;
     const value = `case when id <= '${idOfRow(prefix, FEW)}' then '${RARE}' else 'other' end`;

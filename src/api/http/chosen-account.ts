@@ -10,8 +10,8 @@ import type { Caller } from './authentication.ts';
  * @throws PERMISSION_DENIED for an account other than that of the key, unless the caller is a platform admin
  * @throws INVALID_REQUEST if it is no id, or there is no such account
  */
-export async function inAccount(db: Executor, caller: Caller, chosen: string | undefined): Promise<Caller> {
-  if (chosen === undefined || chosen === caller.account) return caller;
+export async function inAccount(db: Executor, caller: Caller, chosen: string): Promise<Caller> {
+  if (chosen === caller.account) return caller;
   const id = account.id.safeParse(chosen);
   if (!id.success) throw invalidByRule({ Account: id.error.issues[0]?.message ?? 'is malformed' });
   if (!caller.isPlatformAdmin)

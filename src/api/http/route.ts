@@ -97,7 +97,8 @@ function addRoute(
     request.charge.check();
     if (operation.access === 'platform') requirePlatformAdmin(request.caller);
     if (operation.access === 'admin') requireAdmin(request.caller);
-    request.caller = await inAccount(api.db, request.caller, header(request, ACCOUNT_HEADER));
+    const account = header(request, ACCOUNT_HEADER);
+    if (account !== undefined) request.caller = await inAccount(api.db, request.caller, account);
   }
 
   function read(request: FastifyRequest<PathParams>, withoutPermit: Call['withoutPermit']): Call {

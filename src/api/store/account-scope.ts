@@ -13,9 +13,9 @@ const SETTING = 'tunnel_operator.account';
 /** The name of a prepared statement of each connection. */
 export const ENTER_STATEMENT = 'enter_account';
 
-/** Until the end of the transaction. */
+/** Until the end of the transaction. Both settings have values, so there is no row to send. */
 const enter = (account: string) =>
-  `select set_config('role', '${REQUEST_ROLE}', true), set_config('${SETTING}', ${account}, true)`;
+  `select where set_config('role', '${REQUEST_ROLE}', true) is null or set_config('${SETTING}', ${account}, true) is null`;
 
 /** The condition of the policies: a query, so that it is evaluated once for each statement. Without the setting, no row fits. */
 export const isOfAccount = `account_id = (select current_setting('${SETTING}', true))`;

@@ -64,7 +64,6 @@ export class StatementRun extends pg.Query {
   }
 
   override handleDataRow(message: DataRow): void {
-    if (this.#isEntering) return;
     if (this.#keeps?.(message.length) !== false) super.handleDataRow(message);
   }
 

@@ -12,6 +12,9 @@ is generated from \`dev/conformance/permissions.ts\` by \`npm run generate\`.
 - **yes**: with every resource.
 - **own**: with the caller's own resources. Those of other owners are 404 and in no list; creating one for another owner is 403.
 - **401**, **403**: refused with that status, without a change.
+
+All of it is within the caller's [account](accounts.md); an admin is one of that account. To manage accounts themselves, an admin must be one of
+the first account: others get 403.
 `;
 
 const documented = z.object({

@@ -85,7 +85,6 @@ export function bootstrap(
 
 /** Creates the operator's key for a user who is not an admin, unless it exists; an existing one is left as it is. */
 export function bootstrapOperator(db: Database, key: string, base: string): Promise<void> {
-  // Only admins of the first account count: they alone may act in all others.
   return db.within(DEFAULT_ACCOUNT).transaction(async (tx) => {
     await lockUntilCommit(tx, LOCKS.bootstrap);
     const [known] = await tx.query({ text: KNOWN, values: [tokenHash(key)] });

@@ -1,6 +1,8 @@
 /** One log line per request, of chosen members only, since a header or a body can hold a secret. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { ERROR_STATUS } from '../../resources/definition/errors.ts';
+import { idPattern } from '../../resources/definition/id.ts';
 import { type ApiError, type Details, pointerTo } from '../errors/errors.ts';
 
 type Reasons = Pick<ApiError, 'details' | 'fixed'>;
@@ -59,11 +61,20 @@ function log(request: FastifyRequest, reply: FastifyReply, status: number): void
       route,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       status,
+      ...(caller && { principal: caller.id, account_id: caller.account, ...resourceOf(request.params) }),
       ...(isAborted && { aborted: true }),
       ...(reasons && { reasons: withoutValues(reasons, request.routeOptions.config.names ?? new Set()) }),
     },
     'request',
   );
+}
+
+const path = z.object({ id: z.string().regex(new RegExp(`^${idPattern('[a-z]+')}$`)) });
+
+/** The resource in the path. Any other text there may be a secret. */
+function resourceOf(params: unknown): { resource_id?: string } {
+  const { data } = path.safeParse(params);
+  return data ? { resource_id: data.id } : {};
 }
 
 const MAX_REASONS = 10;

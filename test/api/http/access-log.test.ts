@@ -2,6 +2,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { CALLER } from '../../../dev/fixtures/caller.ts';
 import { addAccessLog } from '../../../src/api/http/access-log.ts';
 
 const DEBUG = 20;
@@ -45,6 +46,18 @@ describe('the line of a request', () => {
     expect(await logged(() => 'x')).toEqual([
       { level: INFO, reqId: 'req-1', method: 'GET', route: '/{documented}', ms: 12.3, status: 200, msg: 'request' },
     ]);
+  });
+
+  test.each([
+    ['ipp_01k9zq3v5hf8svx2r4c6y7n0wd', { resource_id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' }],
+    ['tnl_ak_a_secret_in_the_wrong_place', {}],
+  ])('has the caller, the account, and the resource if the path has an id: %s', async (id, expected) => {
+    const [only] = await logged((request) => {
+      request.caller = CALLER;
+      request.params = { id };
+    });
+    expect(only).toMatchObject({ principal: CALLER.id, account_id: CALLER.account, ...expected });
+    expect('resource_id' in Object(only)).toBe('resource_id' in expected);
   });
 
   test.each([

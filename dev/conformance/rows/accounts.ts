@@ -100,6 +100,14 @@ export const accounts: Section = {
       later: [
         [post('/reserved_domains', { domain: '*.{unique}.example.com' }, by('key')), created()],
         [
+          post('/reserved_domains', { domain: 'a.{unique}.example.com' }),
+          refused('CONFLICT', { '/domain': ONLY_THERE }),
+        ],
+        [
+          post('/reserved_domains', { domain: '*.example.com' }, by('key')),
+          refused('CONFLICT', { '/domain': ONLY_THERE }),
+        ],
+        [
           post('/edges/tls', { hostports: ['{unique}.example.com:443'] }, by('key')),
           invalid({ '/hostports/0': /not covered/ }),
         ],
@@ -114,10 +122,16 @@ export const accounts: Section = {
     },
     {
       rule: 'An account can be deleted once it holds nothing',
-      given: { ...team, policy: post(policies, {}, inside) },
+      given: { ...member, policy: post(policies, {}, inside) },
       ask: del(`${path}/{team.id}`),
-      answer: refused('RESOURCE_IN_USE', { held: 'ip_policies' }),
+      answer: refused('RESOURCE_IN_USE', {
+        ip_policies: 'belong to it',
+        users: 'belong to it',
+        api_keys: 'belong to it',
+      }),
       later: [
+        [del('/api_keys/{key.id}', inside), noContent],
+        [del('/users/{member.id}', inside), noContent],
         [del(`${policies}/{policy.id}`, inside), noContent],
         [del(`${path}/{team.id}`), noContent],
         [get(policies, inside), invalid({ Account: /does not exist/ })],

@@ -25,5 +25,8 @@ async function refuseWhileHolding(tx: Executor, id: string): Promise<void> {
   const found = await tx.query({ name: 'accounts.held', text: counts.join(' union all '), values: [id] });
   if (found.length === 0) return;
   const held = found.map((row) => String(row.held));
-  throw resourceInUse(`It still owns ${held.map(words).join(', ')}; delete those first.`, { held: held.join(', ') });
+  throw resourceInUse(
+    `It still owns ${held.map(words).join(', ')}; delete those first.`,
+    Object.fromEntries(held.map((table) => [table, 'belong to it'])),
+  );
 }

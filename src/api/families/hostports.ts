@@ -44,7 +44,7 @@ export function listening(resource: Pick<Resource, 'name'>) {
 export async function coverEdges({ tx, api }: WriteContext, { domain }: { domain: string }): Promise<void> {
   const [, ...others] = coveringNames(domain);
   const below = domain.startsWith('*.') ? domain.slice(1) : null;
-  // Locks the hostports, so that concurrent reservations take turns and no reference is added for a deleted edge.
+  // refuseOverlap has waited for edges that look up their domains. This locks the hostports, so that concurrent reservations take turns and no reference is added for a deleted edge.
   const text = `
     with listening as (
       select r.referrer_id, min(r.referrer) as referrer
@@ -57,7 +57,6 @@ export async function coverEdges({ tx, api }: WriteContext, { domain }: { domain
     select h.hostport, h.edge_id, l.referrer
       from edge_hostports h join covered using (edge_id) join listening l on l.referrer_id = h.edge_id
      order by h.hostport collate "C" for update of h`;
-  await takeCovering(tx, domain);
   const statement = { name: 'edge_hostports.covered', text, values: [others, domain, below] };
   const found = covered.parse(await tx.query(statement));
   if (found.length === 0) return;
@@ -72,6 +71,17 @@ export async function coverEdges({ tx, api }: WriteContext, { domain }: { domain
     targetId: domains[at] ?? '',
   }));
   await moveReferences(tx, FIELD, references);
+}
+
+/** Teams must not take names from each other: throws CONFLICT if a domain of another account overlaps with this one. */
+export async function refuseOverlap({ tx }: WriteContext, domain: string): Promise<void> {
+  const [, ...covering] = coveringNames(domain);
+  await takeTurnAmong(tx, domain, covering);
+  const below = domain.startsWith('*.') ? domain.slice(1) : null;
+  const text = 'select is_reserved_elsewhere($1, $2) as overlaps';
+  const [found] = await tx.query({ name: 'reserved_domains.overlap', text, values: [covering, below] });
+  if (found?.overlaps)
+    throw conflict(`The domain ${domain} is already taken, in part or as a part.`, { '/domain': USED_ELSEWHERE });
 }
 
 /** The field of edges that refers to domains. */
@@ -117,10 +127,16 @@ async function holdCovering(tx: Executor, hostports: readonly string[]): Promise
   await tx.query({ name: 'reserved_domains.hold_covering', text, values: [COVERING_LOCKS, names] });
 }
 
-/** Waits for edges that have looked up the domains of their hostports, so that this transaction sees them. */
-async function takeCovering(tx: Executor, domain: string): Promise<void> {
-  const text = `select pg_advisory_xact_lock($1, hashtext($2) & ${COVERINGS - 1})`;
-  await tx.query({ name: 'reserved_domains.take_covering', text, values: [COVERING_LOCKS, domain] });
+/**
+ * Waits for reservations of names that cover this one or are covered by it, and for edges that have looked up the domains of
+ * their hostports, so that this transaction sees them. In the order of the locks, so that none deadlock.
+ */
+async function takeTurnAmong(tx: Executor, domain: string, covering: readonly string[]): Promise<void> {
+  const text = `
+    select case when is_own then pg_advisory_xact_lock($1, key) else pg_advisory_xact_lock_shared($1, key) end from (
+      select hashtext(n) & ${COVERINGS - 1} as key, bool_or(n = $2) as is_own
+        from unnest(array[$2] || $3::text[]) n group by 1 order by 1) k`;
+  await tx.query({ name: 'reserved_domains.take_turn', text, values: [COVERING_LOCKS, domain, covering] });
 }
 
 async function listen(

@@ -14,7 +14,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
-import { coverEdges } from './hostports.ts';
+import { coverEdges, refuseOverlap } from './hostports.ts';
 import { cnameTargets, reservedByService } from './service-domains.ts';
 
 /** The column of the key that an order for a certificate is made with. */
@@ -23,7 +23,8 @@ export const JOB_KEY = 'certificate_job_private_key';
 export const ACCOUNT_KEYS = { table: 'acme_accounts', column: 'private_key' } as const;
 
 export const reservedDomains = mount(reservedDomain, {
-  aboutCreate: 'Fails with 409 if the domain is already reserved.',
+  aboutCreate:
+    'Fails with 409 if the domain is already reserved, or if a domain of another account covers it or is covered by it.',
   sealed: [JOB_KEY],
   isVolatile: (row) => row.certificate_management_policy !== null,
   aboutDelete: 'Fails with 409 while an edge relies on the domain for one of its hostports.',
@@ -35,6 +36,7 @@ export const reservedDomains = mount(reservedDomain, {
     };
   },
   async beforeCreate(context, { domain, certificate }) {
+    await refuseOverlap(context, domain);
     await requireNames(context, domain, certificate?.id);
   },
   afterCreate: coverEdges,

@@ -98,7 +98,9 @@ function addRoute(
     if (operation.access === 'platform') requirePlatformAdmin(request.caller);
     if (operation.access === 'admin') requireAdmin(request.caller);
     const account = header(request, ACCOUNT_HEADER);
-    if (account !== undefined) request.caller = await inAccount(api.db, request.caller, account);
+    // Accounts belong to none.
+    if (account !== undefined && operation.access !== 'platform')
+      request.caller = await inAccount(api.db, request.caller, account);
   }
 
   function read(request: FastifyRequest<PathParams>, withoutPermit: Call['withoutPermit']): Call {

@@ -23,8 +23,12 @@ export const isOfAccount = `account_id = (select current_setting('${SETTING}', t
 /** The account that new rows belong to: that of the statement, or the first one. */
 export const CURRENT_ACCOUNT = `coalesce(nullif(current_setting('${SETTING}', true), ''), '${DEFAULT_ACCOUNT}')`;
 
+/** Fixes the search path of a connection: "$user" in it would be the role of requests later on. */
+export const FIX_SEARCH_PATH = `
+  select set_config('search_path', (select string_agg(quote_ident(s), ', ') from unnest(current_schemas(false)) s), false)`;
+
 /** To be run once on each connection. */
-export const PREPARE_ENTER = `prepare ${ENTER_STATEMENT} (text) as ${enter('$1')}`;
+export const PREPARE_ENTER = `${FIX_SEARCH_PATH}; prepare ${ENTER_STATEMENT} (text) as ${enter('$1')}`;
 
 /** Begins a transaction within an account. */
 export const beginWithin = (account: string) => `begin; ${enter(pg.escapeLiteral(account))}`;

@@ -9,7 +9,7 @@ import { backoff } from '../../retry/backoff.ts';
 import type { Executor } from './database.ts';
 import { transientCondition } from './database-errors.ts';
 import { LOCKS } from './locks.ts';
-import { ensureRequestRole, grantTables, requireAllRows } from './request-role.ts';
+import { checkRowSecurity, ensureRequestRole, grantTables } from './request-role.ts';
 import { UnsuitableDatabase } from './unsuitable-database.ts';
 
 export interface Migration {
@@ -85,7 +85,7 @@ export async function migrate(
     const hasAccounts = wanted.some(({ version }) => version >= FIRST_WITH_ACCOUNTS);
     if (hasAccounts) await ensureRequestRole(client);
     for (const migration of pending) await apply(client, migration, onWait);
-    if (hasAccounts) await requireAllRows(client);
+    if (hasAccounts) await checkRowSecurity(client);
     return pending.map(({ name }) => name);
   } finally {
     // Ends the session, and the lock with it.

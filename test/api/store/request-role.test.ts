@@ -71,6 +71,31 @@ test('after that, the owner of a database serves requests within accounts, and d
   ]);
 });
 
+test('the tables may lie in a schema of the user', async () => {
+  const url = await createTestDatabase();
+  const name = escapeIdentifier(new URL(url).pathname.slice(1));
+  await asSuperuser(url, `create schema authorization ${owner.name}`, `alter database ${name} owner to ${owner.name}`);
+  await migrate(owner.as(url));
+  const { admin } = await startTestApi({ databaseUrl: owner.as(url) });
+  expect((await admin.post('/ip_policies', {})).status).toBe(201);
+  expect((await admin.get('/ip_policies')).status).toBe(200);
+});
+
+test('rights that a restored database lacks are granted again, and other tables in the schema are left alone', async () => {
+  const url = await emptyDatabase();
+  await asSuperuser(
+    url,
+    `revoke all on all tables in schema public from ${REQUEST_ROLE}`,
+    `create table others (n integer)`,
+    `alter table others owner to ${owner.name}`,
+  );
+  await migrate(url);
+  const { admin } = await startTestApi({ databaseUrl: url });
+  expect((await admin.get('/ip_policies')).status).toBe(200);
+  await asSuperuser(url, 'drop policy account on events');
+  await expect(migrate(url)).rejects.toMatchObject({ message: expect.stringContaining('has lost its policies') });
+});
+
 test('a user from whom row level security hides rows is refused', async () => {
   const guest = await newUser();
   const url = await emptyDatabase();

@@ -37,8 +37,9 @@ begin
   end loop;
 
   alter table accounts enable row level security;
+  -- The first account manages all of them.
   create policy account on accounts to tunnel_operator_request
-    using (id = (select current_setting('tunnel_operator.account', true)));
+    using ((select current_setting('tunnel_operator.account', true)) = 'acc_01m8j9ky00e008000000000000');
 end
 $$;
 
@@ -52,3 +53,14 @@ alter table api_keys drop constraint api_keys_owner_user, drop constraint api_ke
 alter table credentials drop constraint credentials_owner_user, drop constraint credentials_owner_bot,
   add constraint credentials_owner_user foreign key (owner_user_id, account_id) references users (id, account_id) not valid,
   add constraint credentials_owner_bot foreign key (owner_bot_id, account_id) references bot_users (id, account_id) not valid;
+
+-- Whether another account has one of these domains, or one that ends so. A function of the owner, who sees all accounts; it tells
+-- nothing else of them.
+create function is_reserved_elsewhere(domains text[], ending text) returns boolean
+  language sql stable security definer set search_path from current
+  as $$
+    select exists (
+      select from reserved_domains
+       where account_id <> coalesce(nullif(current_setting('tunnel_operator.account', true), ''), 'acc_01m8j9ky00e008000000000000')
+         and (domain = any(domains) or right(domain, length(ending)) = ending))
+  $$;

@@ -66,7 +66,10 @@ export async function walk(
       counts.refused++;
       return;
     }
-    if (isObserved) await putObjects();
+    if (isObserved) {
+      await stack.reconciled(row.type, name);
+      await putObjects();
+    }
     // Its status may still be about their previous content.
     if (objects.length > 0) await stack.reconciled(row.type, name);
     await eventually(async () => {

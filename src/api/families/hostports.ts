@@ -44,7 +44,8 @@ export function listening(resource: Pick<Resource, 'name'>) {
 export async function coverEdges({ tx, api }: WriteContext, { domain }: { domain: string }): Promise<void> {
   const [, ...others] = coveringNames(domain);
   const below = domain.startsWith('*.') ? domain.slice(1) : null;
-  // refuseOverlap has waited for edges that look up their domains. This locks the hostports, so that concurrent reservations take turns and no reference is added for a deleted edge.
+  // refuseOverlap has waited for edges that look up their domains. This locks the hostports, so that concurrent
+  // reservations take turns and no reference is added for a deleted edge.
   const text = `
     with listening as (
       select r.referrer_id, min(r.referrer) as referrer

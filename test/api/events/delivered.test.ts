@@ -104,5 +104,8 @@ test('a destination shows its deliveries, and metrics count them', async () => {
   await expect.poll(read).toMatchObject({ last_success_at: expect.any(String), failing_since: null });
   const metrics = (await api.ask('', '/metrics')).text;
   expect(metrics).toMatch(/^tunnel_api_event_deliveries_total\{result="delivered"\} [1-9]/m);
-  expect(metrics).toMatch(/^tunnel_api_event_destinations_paused \d/m);
+  // Measured beside the requests, for the first time after the start.
+  await expect
+    .poll(async () => (await api.ask('', '/metrics')).text)
+    .toMatch(/^tunnel_api_event_destinations_paused \d/m);
 });

@@ -112,10 +112,13 @@ describe('with an authority that refuses half of the nonces', skipFor(noAuthorit
     // After the certificate was issued, but long ago once its issue is moved back.
     const start = new Date(Date.parse(issued_at ?? '') - 86_400_000);
     await pebble.setRenewalInfo(certificate_pem, { start, end: new Date(start.getTime() + 1_000) });
-    await rows('update reserved_domains set certificate_renewal = null where id = $1', reserved.id);
-    await makeDue(reserved.id);
     const { certificate: second } = await waitFor('another certificate', async () => {
       const seen = await domainOf(api, reserved);
+      // Each time: a step that is under way records what it was told before.
+      if (seen.certificate?.id === first?.id) {
+        await rows('update reserved_domains set certificate_renewal = null where id = $1', reserved.id);
+        await makeDue(reserved.id);
+      }
       return (
         seen.certificate?.id !== first?.id && seen.certificate_management_status?.provisioning_job === null && seen
       );

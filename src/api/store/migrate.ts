@@ -26,6 +26,7 @@ const LOCK_TIMEOUT_MS = 2_000;
 /** Conditions after which a migration is tried again. */
 const RETRIED = new Set<string | undefined>(['lock_not_available', 'deadlock_detected']);
 const PAUSE = { firstMs: 500, longestMs: 5_000 };
+const TURN = { firstMs: 50, longestMs: 1_000 };
 
 /** Makes the server drop the session of a dead machine, and its lock, after a minute; the default is hours. */
 const TCP_KEEPALIVE = 'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3';
@@ -65,12 +66,7 @@ export async function migrate(
   try {
     await client.query(TCP_KEEPALIVE);
     await requireUtf8(client);
-    const { rows: tried } = await client.query('select pg_try_advisory_lock($1) as locked', [LOCKS.migration]);
-    if (tried[0]?.locked !== true) {
-      onWait();
-      // Delays only other migrations, so it may take as long as they do.
-      await client.query('select pg_advisory_lock($1)', [LOCKS.migration]);
-    }
+    await takeTurn(client, onWait);
     await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(`
       create table if not exists schema_migrations (
@@ -90,6 +86,19 @@ export async function migrate(
   } finally {
     // Ends the session, and the lock with it.
     await client.end();
+  }
+}
+
+/**
+ * Waits for other migrations, as long as they take. Asks again and again: a statement that waits for the lock would hold up the
+ * indexes that the others build.
+ */
+async function takeTurn(client: pg.Client, onWait: () => void): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const { rows } = await client.query('select pg_try_advisory_lock($1) as locked', [LOCKS.migration]);
+    if (rows[0]?.locked === true) return;
+    if (tries === 1) onWait();
+    await delay(backoff(tries, TURN));
   }
 }
 

@@ -102,6 +102,20 @@ describe('migrations', () => {
     await client.end();
   });
 
+  test('that build indexes are not held up by processes that wait for their turn', async () => {
+    const url = await createTestDatabase();
+    const first = { version: 1, name: '0001_a.sql', sql: 'create table a (n integer)', checksum: 'x' };
+    const next = { version: 2, name: '0002_b.sql', sql: 'create index concurrently a_by_n on a (n);\n', checksum: 'x' };
+    await migrate(url, [first]);
+    const open = await heldTransaction(url);
+    await open.query('insert into a values (1)');
+    const waiting = Promise.withResolvers<void>();
+    const both = [migrate(url, [first, next], waiting.resolve), migrate(url, [first, next], waiting.resolve)];
+    await waiting.promise;
+    await open.commit();
+    expect((await Promise.all(both)).flat()).toEqual([next.name]);
+  });
+
   test('that fail leave nothing behind, and run again once fixed', async () => {
     const url = await createTestDatabase();
     const broken = { version: 1, name: '0001_a.sql', sql: 'create table a (); select 1/0;', checksum: 'x' };

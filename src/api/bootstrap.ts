@@ -1,5 +1,5 @@
 /** Creates the first admin and the first API key, which are needed to create any others, and a key for the operator. */
-import { DEFAULT_ACCOUNT } from '../resources/account.ts';
+import { FIRST_ACCOUNT } from '../resources/account.ts';
 import { apiKey } from '../resources/api-key.ts';
 import { newId, timeOfId } from '../resources/definition/id.ts';
 import type { Resource } from '../resources/definition/resource.ts';
@@ -67,7 +67,7 @@ export function bootstrap(
   announce: (key: string) => void = () => undefined,
 ): Promise<Bootstrapped> {
   // Only admins of the first account count: they alone may act in all others.
-  return db.within(DEFAULT_ACCOUNT).transaction(async (tx) => {
+  return db.within(FIRST_ACCOUNT).transaction(async (tx) => {
     await lockUntilCommit(tx, LOCKS.bootstrap);
     if (given !== undefined) {
       const [known] = await tx.query({ text: KNOWN, values: [tokenHash(given)] });
@@ -85,7 +85,7 @@ export function bootstrap(
 
 /** Creates the operator's key for a user who is not an admin, unless it exists; an existing one is left as it is. */
 export function bootstrapOperator(db: Database, key: string, base: string): Promise<void> {
-  return db.within(DEFAULT_ACCOUNT).transaction(async (tx) => {
+  return db.within(FIRST_ACCOUNT).transaction(async (tx) => {
     await lockUntilCommit(tx, LOCKS.bootstrap);
     const [known] = await tx.query({ text: KNOWN, values: [tokenHash(key)] });
     if (!known) await addKey(tx, key, OPERATOR, base);

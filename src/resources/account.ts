@@ -3,7 +3,7 @@ import { personName, resource } from './definition/resource.ts';
 import { bytes } from './formats/text.ts';
 
 /** Has what earlier releases stored. Its admins are platform admins: they may manage accounts and act in each of them. */
-export const DEFAULT_ACCOUNT = 'acc_01m8j9ky00e008000000000000';
+export const FIRST_ACCOUNT = 'acc_01m8j9ky00e008000000000000';
 
 /** Names the account of a request. Without it, the request is made in the account of its API key. */
 export const ACCOUNT_HEADER = 'account';

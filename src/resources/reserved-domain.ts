@@ -78,11 +78,11 @@ export const certificateStatus = z
   })
   .meta({ id: 'ReservedDomainCertStatus' });
 
-/** The status of a domain whose policy is new. */
 const waiting = (msg: string): z.output<typeof certificateStatus> => ({
   renews_at: null,
   provisioning_job: { error_code: null, msg, started_at: null, retries_at: null },
 });
+/** The status of a domain whose policy is new. */
 export const NOT_STARTED = waiting('waiting to be started');
 export const NEVER_STARTED = waiting(
   'waiting: this installation issues no certificates, since ACME_DIRECTORY_URL is not set',

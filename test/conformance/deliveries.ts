@@ -1,6 +1,6 @@
 /** Deliveries as the service would have made them, since no events are sent here. */
 import { z } from 'zod';
-import { DEFAULT_ACCOUNT } from '../../src/resources/account.ts';
+import { FIRST_ACCOUNT } from '../../src/resources/account.ts';
 import { newId } from '../../src/resources/definition/id.ts';
 import { eventDestination } from '../../src/resources/event-destination.ts';
 import type { TestApi } from '../api/harness.ts';
@@ -27,7 +27,7 @@ export async function makeDeliveries({ admin, rows }: Pick<TestApi, 'admin' | 'r
       seq: 1,
       type: 'event_destination_created.v0',
       resource_id: id,
-      account_id: DEFAULT_ACCOUNT,
+      account_id: FIRST_ACCOUNT,
       state,
       attempts: 0,
       ...more,

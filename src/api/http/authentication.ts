@@ -1,6 +1,6 @@
 /** The caller: a user or a bot, identified by the SHA-256 of their API key. */
 import { z } from 'zod';
-import { DEFAULT_ACCOUNT } from '../../resources/account.ts';
+import { FIRST_ACCOUNT } from '../../resources/account.ts';
 import { permissionDenied, unauthenticated } from '../errors/errors.ts';
 import { tokenHash } from '../secrets/tokens.ts';
 import type { Executor } from '../store/database.ts';
@@ -94,7 +94,7 @@ async function authenticate(db: Executor, { secret, hash }: Key, use: LastUse | 
   if (expired === true) throw unauthenticated('The API key has expired.');
   if (!active) throw unauthenticated('The owner of the API key is inactive.');
   if (use_due) use?.note(keyId);
-  const isPlatformAdmin = admin && account === DEFAULT_ACCOUNT;
+  const isPlatformAdmin = admin && account === FIRST_ACCOUNT;
   return {
     ...{ id: owner_id, principal: owner_id, account, isVisiting: false },
     ...{ admin, isPlatformAdmin, keyId, keyExpiresAt: expires_at, secret, installation },

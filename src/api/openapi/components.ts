@@ -1,5 +1,5 @@
 /** The parts of the OpenAPI document that operations share: errors, parameters, headers. */
-import { account, DEFAULT_ACCOUNT } from '../../resources/account.ts';
+import { account, FIRST_ACCOUNT } from '../../resources/account.ts';
 import { ERROR_STATUS, type ErrorCode, errorBody } from '../../resources/definition/errors.ts';
 import { idPattern } from '../../resources/definition/id.ts';
 import { idempotencyKey, idempotencyScopeName, idempotencySequence } from '../../resources/definition/idempotency.ts';
@@ -92,7 +92,7 @@ export const PARAMETERS = {
     description:
       'The account in which to make the request. Default: that of the API key. Only admins of the first account may name another one.',
     schema: { type: 'string', pattern: `^${idPattern(account.prefix)}$` },
-    example: DEFAULT_ACCOUNT,
+    example: FIRST_ACCOUNT,
   },
   RequestId: {
     name: 'X-Request-Id',

@@ -3,7 +3,7 @@
  * those of background jobs, run as the user of the connection, who owns the tables and is not restricted.
  */
 import pg from 'pg';
-import { DEFAULT_ACCOUNT } from '../../resources/account.ts';
+import { FIRST_ACCOUNT } from '../../resources/account.ts';
 
 /** The role, made by a migration. Nobody logs in as it; the user of the connection is a member. */
 export const REQUEST_ROLE = 'tunnel_operator_request';
@@ -21,7 +21,7 @@ const enter = (account: string) =>
 export const isOfAccount = `account_id = (select current_setting('${SETTING}', true))`;
 
 /** The account that new rows belong to: that of the statement, or the first one. */
-export const CURRENT_ACCOUNT = `coalesce(nullif(current_setting('${SETTING}', true), ''), '${DEFAULT_ACCOUNT}')`;
+export const CURRENT_ACCOUNT = `coalesce(nullif(current_setting('${SETTING}', true), ''), '${FIRST_ACCOUNT}')`;
 
 /** Fixes the search path of a connection: "$user" in it would be the role of requests later on. */
 export const FIX_SEARCH_PATH = `

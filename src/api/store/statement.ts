@@ -37,7 +37,6 @@ export class StatementRun extends pg.Query {
   declare readonly text: string;
   declare name: string;
   readonly #keeps: Statement['keeps'];
-  readonly #account: string | undefined;
   #isEntering = false;
 
   /** @param account whose rows it may see and change; default: all rows */
@@ -46,15 +45,14 @@ export class StatementRun extends pg.Query {
     super({ text, values, ...(account === undefined ? {} : { queryMode: 'extended' }) });
     if (name !== undefined) this.name = name;
     this.#keeps = keeps;
-    this.#account = account;
+    if (account === undefined) return;
     const submit = this.submit;
     // Both statements before one Sync, so they are one transaction and one round trip.
     this.submit = (connection) => {
-      if (this.#account === undefined) return submit.call(this, connection);
       connection.stream.cork();
       try {
         this.#isEntering = true;
-        connection.bind({ statement: ENTER_STATEMENT, values: [this.#account] }, true);
+        connection.bind({ statement: ENTER_STATEMENT, values: [account] }, true);
         connection.execute(null, true);
         return submit.call(this, connection);
       } finally {

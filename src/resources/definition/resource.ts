@@ -148,10 +148,7 @@ export interface Parent {
   readonly parameter: string;
 }
 
-/**
- * `admin`: others get 403. `owner`: to callers who are not admins, resources of other owners do not exist. `platform`: only for
- * admins of the first account; the resources belong to no account.
- */
+/** `admin`: others get 403. `owner`: others see only their own. `platform`: for admins of the first account; belongs to none. */
 export type Access = 'anyone' | 'owner' | 'admin' | 'platform';
 
 export interface Definition<F extends Fields, Name extends string = string> {

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { DEFAULT_ACCOUNT } from '../../../src/resources/account.ts';
+import { FIRST_ACCOUNT } from '../../../src/resources/account.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
@@ -152,7 +152,7 @@ describe('the rules of a policy, which are far longer as JSON than as stored', (
     const path = await make(200);
     await stalled(bot, 4 * MIB);
     await untilInFlight(4 * MIB - KIB);
-    const db = api.db.within(DEFAULT_ACCOUNT);
+    const db = api.db.within(FIRST_ACCOUNT);
     vi.spyOn(api.db, 'within').mockReturnValue(db);
     const query = vi.spyOn(db, 'query');
     const read = () => query.mock.calls.filter(([{ name }]) => name === READ).length;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { REQUEST_ROLE } from '../../../src/api/store/account-scope.ts';
-import { DEFAULT_ACCOUNT } from '../../../src/resources/account.ts';
+import { FIRST_ACCOUNT } from '../../../src/resources/account.ts';
 import { openTestDatabase } from '../harness.ts';
 
 // One connection, so that whatever a statement left behind on it would be found.
@@ -20,7 +20,7 @@ test('a row belongs to the account that it is added in, by default to the first 
   expect(await run(db, 'select id, account_id from ip_policies order by id')).toEqual([
     { id: 'ipp_1', account_id: 'acc_one' },
     { id: 'ipp_2', account_id: 'acc_other' },
-    { id: 'ipp_3', account_id: DEFAULT_ACCOUNT },
+    { id: 'ipp_3', account_id: FIRST_ACCOUNT },
   ]);
 });
 

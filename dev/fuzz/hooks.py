@@ -40,8 +40,9 @@ BEYOND_SCHEMAS = [
         r"^is not covered by a reserved domain",
         r"^must be \".*\", the only authority available",
         r"is not an event type; the most similar ones are ",
-        # Its pattern is in the document, but Schemathesis does not always follow it.
+        # Their patterns are in the document, but Schemathesis does not always follow them.
         r"^must have the form \"CLUSTER/OBJECT; ",
+        r"^must be an id that starts with acc_ ",
         # Members that exclude each other.
         r"^cannot be combined with (a certificate|filter\[)",
         r"^(must begin with|requires) filter\[",

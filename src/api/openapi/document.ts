@@ -80,7 +80,7 @@ function documentOf(operations: readonly Operation[], version: string): Json {
 
 function describe(operation: Operation, all: readonly Operation[], schemas: Json): Json {
   const json = (schema: z.ZodType) => content(schema, schemas);
-  const { success, body, method, tagged, creates, manages } = operation;
+  const { access, success, body, method, tagged, creates, manages } = operation;
   const condition = conditionOf(operation);
   const parameters = [
     ...Object.entries(operation.params).map(([name, { schema, description }]) => ({
@@ -94,7 +94,8 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
     ...(creates ? IDEMPOTENCY.map((name) => ref('parameters', name)) : []),
     ...(manages ? [ref('parameters', manages === 'always' ? 'NeededResourceManager' : 'ResourceManager')] : []),
     ...(condition ? [ref('parameters', condition.replaceAll('-', ''))] : []),
-    ref('parameters', 'Account'),
+    // Accounts belong to none.
+    ...(access === 'platform' ? [] : [ref('parameters', 'Account')]),
     ref('parameters', 'ServiceVersion'),
     ref('parameters', 'RequestId'),
   ];

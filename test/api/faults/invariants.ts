@@ -1,5 +1,6 @@
 /** Invariants of every database of the API at rest, whatever has happened to it. */
 import { z } from 'zod';
+import { FIRST_ACCOUNT } from '../../../src/resources/account.ts';
 import { moduleSubject } from '../../../src/resources/definition/module.ts';
 import { idsOf } from '../../../src/resources/definition/reference.ts';
 import { eventTypes, type Fields, type Resource } from '../../../src/resources/definition/resource.ts';
@@ -75,6 +76,8 @@ async function changesWithoutEvents(query: Query, tables: Tables): Promise<strin
     for (const { id, revision } of rowsOf(tables, family)) {
       const { created, updated, deleted } = left.get(id) ?? { created: 0, updated: 0, deleted: 0 };
       left.delete(id);
+      // A migration created it, and nobody changes it here.
+      if (id === FIRST_ACCOUNT) continue;
       const others = family.name === ipPolicy.name ? (ruleChanges.get(id) ?? 0) : 0;
       if (created === 1 && deleted === 0 && revision === 1 + updated + others) continue;
       wrong.push(`${id} at revision ${revision}: ${created} created, ${updated} updated, ${deleted} deleted events`);

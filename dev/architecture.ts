@@ -24,6 +24,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   tracing: ['settings'],
   acme: [],
   dns: [],
+  outbound: [],
 
   'resources/formats': [],
   'resources/definition': ['resources/formats'],
@@ -34,8 +35,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'api/errors': FAMILIES,
   'api/store': [...FAMILIES, 'errors.ts', 'tracing', 'retry'],
   'api/secrets': [...FAMILIES, 'api/errors', 'api/store'],
-  'api/guard': ['api/errors', 'api/store'],
-  'api/events/wire': [...FAMILIES, 'build.ts', 'errors.ts', 'retry', 'api/guard'],
+  'api/guard': ['outbound', 'api/errors', 'api/store'],
+  'api/events/wire': [...FAMILIES, 'build.ts', 'errors.ts', 'outbound', 'retry'],
   'api/http': [...FAMILIES, 'log.ts', 'api/errors', 'api/store', 'api/secrets', 'api/guard', 'api/events/wire'],
   'api/telemetry': ['process-metrics.ts', 'tracing', 'api/errors', 'api/store', 'api/guard', 'api/http'],
   'api/crud': [...FAMILIES, 'api/errors', 'api/store', 'api/secrets', 'api/guard', 'api/http'],
@@ -138,6 +139,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/managed/steps',
   ],
   'operator/controller': [
+    'client',
     'retry',
     'tracing',
     'operator/contract',
@@ -146,6 +148,17 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/managed/object',
     'operator/managed/steps',
     'operator/managed',
+  ],
+  'operator/connections': [
+    'client',
+    'outbound',
+    'retry',
+    'settings',
+    'operator/contract',
+    'operator/kube',
+    ...MANAGED.filter((room) => !room.endsWith('/secrets')),
+    'operator/managed/object',
+    'operator/controller',
   ],
   'operator/kinds': [
     ...FAMILIES,
@@ -156,7 +169,14 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operator/managed/declaration',
     'operator/managed/secrets',
   ],
-  'operator/crds': [...FAMILIES, 'operator/contract', 'operator/managed/declaration', 'operator/managed/identity'],
+  'operator/crds': [
+    ...FAMILIES,
+    'operator/contract',
+    'operator/managed/declaration',
+    'operator/managed/identity',
+    'operator/connections',
+    'operator/kinds',
+  ],
   'operator/export': [
     ...FAMILIES,
     'client',
@@ -192,6 +212,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...MANAGED,
     'operator/managed/object',
     'operator/controller',
+    'operator/connections',
     'operator/kinds',
   ],
 
@@ -226,6 +247,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   tracing: 'Traces of both programs. Loads OpenTelemetry only where they are sent somewhere.',
   acme: 'A client of certificate authorities that speak ACME.',
   dns: 'An authoritative DNS server, for one zone of challenges.',
+  outbound: 'Which addresses may be called at URLs that users give.',
   'resources/formats':
     'What texts may look like: ACL rules, CIDR blocks, domain names, hostports, URLs, X.509 and SSH names.',
   'resources/definition': 'What a family, a field, a reference, an id, an error is.',
@@ -267,8 +289,10 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'operator/managed/steps': 'The steps of a reconcile, from recovering the identity to deleting the resource.',
   'operator/managed': 'The one reconcile of every kind, and the variant for modules.',
   'operator/controller': 'When a reconcile runs: work queue, workers, resync, the API call budget; health and metrics.',
+  'operator/connections':
+    'Which API, and which key, an object uses: the choice, the connections and their own reconcile.',
   'operator/kinds': 'One file per custom resource, and the CEL rules that the API server checks.',
-  'operator/crds': 'Turns a kind into its CustomResourceDefinition.',
+  'operator/crds': 'Turns kinds into CustomResourceDefinitions.',
   'operator/export': 'The command `export`: what an API holds, as manifests.',
   'operator/plan': 'The command `plan`: what applying manifests would change at the API.',
   operator: 'Assembles the parts; the settings.',

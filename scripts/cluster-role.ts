@@ -1,10 +1,11 @@
 /** The permissions that the chart grants to the operator, from the list of kinds. */
 import { GROUP } from '../src/operator/contract/names.ts';
+import type { CustomResource } from '../src/operator/crds/crd.ts';
 import type { AnyKind } from '../src/operator/managed/declaration/kind.ts';
 
 /** The rules of a ClusterRole, as YAML. */
-export function clusterRole(kinds: readonly AnyKind[]): string {
-  const all = kinds.map(({ plural }) => plural);
+export function clusterRole(kinds: readonly AnyKind[], others: readonly CustomResource[]): string {
+  const all = [...kinds, ...others].map(({ plural }) => plural);
   const owning = kinds.filter(({ delivery, dnsRecords }) => delivery ?? dnsRecords).map(({ plural }) => plural);
   const list = (names: readonly string[], subresource = '') => names.map((name) => `${name}${subresource}`).join(', ');
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
@@ -44,6 +45,23 @@ export function clusterRole(kinds: readonly AnyKind[]): string {
 `;
 }
 
+/** What only an operator that may work in all namespaces watches. */
+export function clusterScopedRole(kinds: readonly CustomResource[]): string {
+  const names = kinds.filter(({ isClusterScoped }) => isClusterScoped).map(({ plural }) => plural);
+  return `# Generated from src/operator/connections; do not edit. Regenerate: npm run generate
+- apiGroups: [${GROUP}]
+  resources: [${names.join(', ')}]
+  verbs: [get, list, watch, patch]
+- apiGroups: [${GROUP}]
+  resources: [${names.map((name) => `${name}/status`).join(', ')}]
+  verbs: [update]
+# Which namespaces exist, and their labels.
+- apiGroups: ['']
+  resources: [namespaces]
+  verbs: [get, list, watch]
+`;
+}
+
 /** What leader election needs in the operator's own namespace. */
 export function leaseRole(): string {
   return `# Generated from scripts/cluster-role.ts; do not edit. Regenerate: npm run generate
@@ -54,23 +72,23 @@ export function leaseRole(): string {
 }
 
 /** The rights of a namespace's editors. Writing an APIKey is excluded, since it issues keys to the API. */
-export function editRole(kinds: readonly AnyKind[]): string {
-  const handsOutNoKey = kinds.filter(({ plural }) => plural !== 'apikeys');
-  return roleOf(handsOutNoKey, ['create', 'update', 'patch', 'delete', 'deletecollection']);
+export function editRole(kinds: readonly CustomResource[]): string {
+  const theirs = kinds.filter(({ plural, isClusterScoped }) => plural !== 'apikeys' && !isClusterScoped);
+  return roleOf(theirs, ['create', 'update', 'patch', 'delete', 'deletecollection']);
 }
 
 /** The rights of a namespace's viewers. */
-export function viewRole(kinds: readonly AnyKind[]): string {
+export function viewRole(kinds: readonly CustomResource[]): string {
   return roleOf(kinds, ['get', 'list', 'watch']);
 }
 
 /** The rights of an uninstall that deletes all objects. */
-export function uninstallRole(kinds: readonly AnyKind[]): string {
+export function uninstallRole(kinds: readonly CustomResource[]): string {
   return roleOf(kinds, ['list', 'delete']);
 }
 
 /** Names every kind, since some clusters reject rules with an asterisk. */
-function roleOf(kinds: readonly AnyKind[], verbs: readonly string[]): string {
+function roleOf(kinds: readonly CustomResource[], verbs: readonly string[]): string {
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate
 - apiGroups: [${GROUP}]
   resources: [${kinds.map(({ plural }) => plural).join(', ')}]

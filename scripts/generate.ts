@@ -13,13 +13,15 @@ import { kindPage, kindPageFile, screensOf } from '../dev/screens/kind-page.ts';
 import { openApiDocument } from '../src/api/openapi/document.ts';
 import { apiSettings } from '../src/api/settings.ts';
 import { workerSettings } from '../src/api/worker-settings.ts';
+import { apiConnectionKind } from '../src/operator/connections/connection-kinds.ts';
 import { crdFileName, crdYaml } from '../src/operator/crds/crd.ts';
+import { customResources } from '../src/operator/crds/custom-resources.ts';
 import { allKinds, attachedKinds, kinds } from '../src/operator/kinds/kinds.ts';
 import { operatorSettings } from '../src/operator/settings.ts';
 import { FAMILIES } from '../src/resources/families.ts';
 import { logSettings } from '../src/settings/log.ts';
 import { tracingSettings } from '../src/tracing/settings.ts';
-import { clusterRole, editRole, leaseRole, uninstallRole, viewRole } from './cluster-role.ts';
+import { clusterRole, clusterScopedRole, editRole, leaseRole, uninstallRole, viewRole } from './cluster-role.ts';
 import { conformancePages } from './conformance-pages.ts';
 import { crdTemplate } from './crd-template.ts';
 import { familiesTable } from './families-table.ts';
@@ -72,14 +74,15 @@ const wanted = new Map<string, string>([
     tracing: settingsTable(tracingSettings),
   }),
   await page('docs/licences.md', { licences: licencesTable(JSON.parse(await read('package-lock.json'))) }),
-  ['crds/kustomization.yaml', kustomization(allKinds)],
-  [`${CHART}/files/kinds.txt`, allKinds.map(({ kind }) => `${kind}\n`).join('')],
+  ['crds/kustomization.yaml', kustomization(customResources)],
+  [`${CHART}/files/kinds.txt`, customResources.map(({ kind }) => `${kind}\n`).join('')],
   await page('docs/operator/gitops.md', { health: codeBlock('lua', await read(`${CHART}/files/argocd-health.lua`)) }),
-  [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds)],
+  [`${CHART}/files/cluster-role.yaml`, clusterRole(allKinds, [apiConnectionKind])],
+  [`${CHART}/files/cluster-scoped-role.yaml`, clusterScopedRole(customResources)],
   [`${CHART}/files/lease-role.yaml`, leaseRole()],
-  [`${CHART}/files/edit-role.yaml`, editRole(allKinds)],
-  [`${CHART}/files/view-role.yaml`, viewRole(allKinds)],
-  [`${CHART}/files/uninstall-role.yaml`, uninstallRole(allKinds)],
+  [`${CHART}/files/edit-role.yaml`, editRole(customResources)],
+  [`${CHART}/files/view-role.yaml`, viewRole(customResources)],
+  [`${CHART}/files/uninstall-role.yaml`, uninstallRole(customResources)],
   [`${CHART}/values.schema.json`, json(valuesSchema(values), 120)],
   await page(`${CHART}/README.md`, { values: valuesTable(values) }),
   ...conformancePages(SECTIONS).map(({ file, text }) => [`docs/conformance/${file}`, text] as const),
@@ -89,7 +92,7 @@ const wanted = new Map<string, string>([
       return [file, kindPage(kind, screensOf(await read(file).catch(() => '')))] as const;
     }),
   )),
-  ...allKinds.flatMap((kind) => [
+  ...customResources.flatMap((kind) => [
     [`crds/${crdFileName(kind)}`, crdYaml(kind)] as const,
     [`${CHART}/templates/crds/${kind.plural}.yaml`, crdTemplate(crdYaml(kind))] as const,
   ]),

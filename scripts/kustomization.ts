@@ -1,8 +1,7 @@
 /** crds/kustomization.yaml, for `kubectl apply -k`, Flux and Argo CD. */
-import { crdFileName } from '../src/operator/crds/crd.ts';
-import type { AnyKind } from '../src/operator/managed/declaration/kind.ts';
+import { type CustomResource, crdFileName } from '../src/operator/crds/crd.ts';
 
-export function kustomization(kinds: readonly AnyKind[]): string {
+export function kustomization(kinds: readonly CustomResource[]): string {
   return [
     '# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate',
     'apiVersion: kustomize.config.k8s.io/v1beta1',

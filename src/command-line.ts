@@ -123,11 +123,11 @@ async function runCommand(): Promise<void> {
     .description('print the CustomResourceDefinitions, or write them to a folder')
     .option('-o, --output <dir>', 'write one file per kind into this folder')
     .action(async ({ output }: { output?: string }) => {
-      const { allKinds } = await import('./operator/kinds/kinds.ts');
+      const { customResources } = await import('./operator/crds/custom-resources.ts');
       const { crdFileName, crdYaml } = await import('./operator/crds/crd.ts');
-      if (output === undefined) return print(allKinds.map(crdYaml).join('---\n'));
+      if (output === undefined) return print(customResources.map(crdYaml).join('---\n'));
       await mkdir(output, { recursive: true });
-      for (const kind of allKinds) await writeFile(join(output, crdFileName(kind)), crdYaml(kind));
+      for (const kind of customResources) await writeFile(join(output, crdFileName(kind)), crdYaml(kind));
     });
 
   const { apiUrl, apiKey, apiTimeoutMs } = operatorSettings;

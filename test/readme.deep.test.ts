@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { startControlPlane } from '../dev/control-plane/control-plane.ts';
-import { allKinds } from '../src/operator/kinds/kinds.ts';
+import { customResources } from '../src/operator/crds/custom-resources.ts';
 import { eventually } from './e2e/stack.ts';
 import { kubectlOn } from './kubectl.ts';
 import { NOT_OUR_CLUSTER, skipFor } from './skip.ts';
@@ -54,7 +54,7 @@ test('the demo uses the cluster of --kubeconfig, and leaves only the CustomResou
   };
   const { stdout } = await demo('--once', '--kubeconfig', own.kubeconfigPath);
   expect(stdout).toContain('authenticates as cr_');
-  expect(await names('customresourcedefinitions')).toHaveLength(allKinds.length);
+  expect(await names('customresourcedefinitions')).toHaveLength(customResources.length);
   // The operator's Lease would be in the namespace "default", if it had no other.
   await eventually(async () => expect(await names('namespaces,leases,clusterroles')).toEqual([]));
 });

@@ -15,6 +15,7 @@ export interface ReasonText {
 
 const READY = '`Ready`, `Synced`';
 const RESOLVED = '`Ready`, `Synced`, `ReferencesResolved`';
+const CONNECTION = '`Ready`, `Synced`, `ConnectionResolved`';
 const CERTIFICATE = '`CertificateReady`';
 const DNS = '`DNSConfigured`';
 const DELIVERING = '`Delivering`';
@@ -43,10 +44,23 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
     on: '`Synced`',
     meaning: '`managementPolicy: Observe`: the resource is only read; the message names the fields that differ.',
   },
+  connectionNotFound: {
+    concern: 'another object',
+    on: CONNECTION,
+    meaning:
+      'Nothing says which connection to the management API the object uses, or its namespace may not use that one.',
+    remedy: 'The message says what to create. See [connections](operator/connections.md).',
+  },
+  connectionNotReady: {
+    concern: 'another object',
+    on: CONNECTION,
+    meaning: 'The APIConnection or ClusterAPIConnection that the object uses is not Ready, or not known yet.',
+    remedy: 'See the conditions of the connection. The object goes on by itself.',
+  },
   resolved: {
     concern: 'nobody',
-    on: '`ReferencesResolved`',
-    meaning: 'Everything that the spec names is there.',
+    on: '`ReferencesResolved`, `ConnectionResolved`',
+    meaning: 'Everything that the spec names is there; there is a connection to the management API.',
   },
   issued: {
     concern: 'nobody',

@@ -24,6 +24,8 @@ export interface TransportOptions {
   longestWaitMs?: number;
   /** Maximum number of connections to the API. Default 16. */
   connections?: number;
+  /** Makes the connections, instead of an agent of its own; closed by the caller. */
+  agent?: Agent;
   userAgent?: string;
   /** Shared by clients of one API. */
   clock?: ApiClock;
@@ -66,19 +68,27 @@ const BACKOFF = { firstMs: 200, longestMs: 5_000 };
 /** Far more than any response of the API. */
 const LONGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 
+/**
+ * An agent for one or several clients.
+ * @param options.connect how to connect, such as with other certificate authorities
+ */
+export function createAgent({ connections, connect }: Pick<Agent.Options, 'connections' | 'connect'>): Agent {
+  return new Agent({
+    ...(connections !== undefined && { connections }),
+    keepAliveTimeout: 30_000,
+    connect: typeof connect === 'function' ? connect : { timeout: 10_000, ...connect },
+    // Its HTTP/1.1 takes less processor time, and an abort at any moment is safe.
+    allowH2: false,
+    maxResponseSize: LONGEST_ANSWER_BYTES,
+  });
+}
+
 /** @throws TypeError for an invalid option */
 export function createTransport(options: TransportOptions): Transport {
   checkOptions(options);
   const { timeoutMs = 30_000, retries = 2, longestWaitMs = 30_000, connections = 16 } = options;
   const { clock = new ApiClock() } = options;
-  const agent = new Agent({
-    connections,
-    keepAliveTimeout: 30_000,
-    connect: { timeout: 10_000 },
-    // Its HTTP/1.1 takes less processor time, and an abort at any moment is safe.
-    allowH2: false,
-    maxResponseSize: LONGEST_ANSWER_BYTES,
-  });
+  const agent = options.agent ?? createAgent({ connections });
   const destroyed = new AbortController();
   const admit = options.admit ?? ((attempt) => attempt());
 
@@ -157,10 +167,12 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     clock,
     send,
-    close: () => agent.close(),
-    destroy: () => {
+    close: async () => {
+      if (!options.agent) await agent.close();
+    },
+    destroy: async () => {
       destroyed.abort();
-      return agent.destroy();
+      if (!options.agent) await agent.destroy();
     },
   };
 }

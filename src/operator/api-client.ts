@@ -1,4 +1,5 @@
 /** The operator's clients of the management API: they share one budget, and every attempt is counted. */
+import type { Agent } from 'undici';
 import { type Client, createClient } from '../client/client.ts';
 import type { ApiClock } from '../client/clock.ts';
 import { traceHttpCall } from '../tracing/http-call.ts';
@@ -13,6 +14,10 @@ export interface ApiClientOptions {
   metrics: OperatorMetrics;
   tracing: Tracing | undefined;
   clock: ApiClock;
+  /** Makes the connections; the client has an agent of its own without it. */
+  agent?: Agent;
+  /** As metrics name it; undefined for the operator's own API key. */
+  connection?: string;
   /** The key to send now. Default: that of the settings. */
   apiKey?: () => string;
   /** Resolves when a call may be made; it fails with the reason otherwise. */
@@ -29,6 +34,8 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     metrics,
     tracing,
     clock,
+    agent,
+    connection,
     apiKey = () => config.apiKey,
     mayCall = async () => {},
     onUnauthenticated,
@@ -40,7 +47,7 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     timeoutMs: config.apiTimeoutMs,
     // The work queue retries, with a backoff per object.
     retries: 0,
-    connections: config.apiConcurrency,
+    ...(agent ? { agent } : { connections: config.apiConcurrency }),
     userAgent,
     clock,
     ...(tracing && { trace: (request) => traceHttpCall(tracing, request) }),
@@ -50,12 +57,15 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
       return budget.admit(attempt);
     },
     onAttempt: ({ method, status, seconds }) => {
-      metrics.apiRequests.inc({ method, code: status === undefined ? '<error>' : String(status) });
+      metrics.apiRequests.inc({ method, code: codeOf(status) });
       metrics.apiRequestTime.observe({ method }, seconds);
+      if (connection !== undefined) metrics.connectionRequests.inc({ connection, code: codeOf(status) });
       if (status === 401) onUnauthenticated?.();
     },
   });
 }
+
+const codeOf = (status: number | undefined) => (status === undefined ? '<error>' : String(status));
 
 /** The key to send now. */
 export function latestKey(

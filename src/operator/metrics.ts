@@ -35,6 +35,12 @@ export function createMetrics() {
       buckets: REQUEST_BUCKETS,
       registers,
     }),
+    connectionRequests: new Counter({
+      name: 'tunnel_operator_connection_requests_total',
+      help: 'Requests to the management API through an APIConnection or a ClusterAPIConnection.',
+      labelNames: ['connection', 'code'],
+      registers,
+    }),
     apiOwnerRefused: new Gauge({
       name: 'tunnel_operator_api_owner_refused',
       help: '1 while this process does nothing because its API key belongs to another owner than before.',

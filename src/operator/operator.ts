@@ -9,6 +9,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { createApiClient, latestKey } from './api-client.ts';
 import { ApiOwner, OtherOwner } from './api-owner.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
+import { ConnectedApis } from './connected-apis.ts';
 import { ANNOTATION } from './contract/names.ts';
 import { ApiBudget } from './controller/api-budget.ts';
 import { Controller } from './controller/controller.ts';
@@ -46,6 +47,7 @@ export class TunnelOperator extends OuterShell {
   readonly #client: Client;
   readonly #eventRecorder: EventRecorder;
   readonly #shared: SharedCaches;
+  readonly #apis: ConnectedApis;
   readonly #election: LeaderElection;
   #controllers: readonly Controller[] = [];
   readonly #lost = Promise.withResolvers<void>();
@@ -92,6 +94,12 @@ export class TunnelOperator extends OuterShell {
     this.#client = createApiClient(config, { ...calls, mayCall, onUnauthenticated, onInstallation });
     this.#eventRecorder = new EventRecorder(this.#kube, { component: NAME, instance: config.identity, log, metrics });
     this.#shared = new SharedCaches(this.#kube, config, { log, metrics });
+    this.#apis = new ConnectedApis({
+      ...{ config, log, tracing, kube: this.#kube, shared: this.#shared, eventRecorder: this.#eventRecorder },
+      metrics: this.#metrics,
+      client: this.#client,
+      controllers: () => this.#controllers,
+    });
     this.#election = new LeaderElection(this.#leaderKube, {
       ...lease,
       identity: config.identity,
@@ -122,6 +130,7 @@ export class TunnelOperator extends OuterShell {
           kube: this.#kube,
           cluster: this.#cluster,
           eventRecorder: this.#eventRecorder,
+          connections: this.#apis.connections,
           secrets,
           dnsEndpoints,
           scope,
@@ -160,7 +169,7 @@ export class TunnelOperator extends OuterShell {
     const isUsable = this.#owner.untilUsable();
     // A cache that is stopped is never filled.
     const filling = this.#shared.fill(
-      this.#controllers.map(({ cache }) => cache),
+      [...this.#controllers.map(({ cache }) => cache), ...this.#apis.caches],
       (namespace) => {
         for (const controller of this.#controllers) controller.join(namespace);
       },
@@ -178,6 +187,7 @@ export class TunnelOperator extends OuterShell {
     if (!(await this.#mayReconcile())) return;
     this.#state = 'leading';
     this.#shared.enqueueReferrers();
+    this.#apis.start();
     const filled = this.#controllers.filter(({ cache }) => cache.staleness() !== undefined);
     for (const controller of filled) controller.start();
     this.#log.info({ kinds: filled.map(({ name }) => name), cluster: this.#cluster.id }, 'reconciling');
@@ -192,27 +202,31 @@ export class TunnelOperator extends OuterShell {
     this.#cluster.stop();
     // A pause requested by the API may outlast every timeout.
     this.#budget.close(new ApiUnreachableError('not sent: the operator stops'));
-    const finished = Promise.all(this.#controllers.map((controller) => controller.stop()));
+    const finished = Promise.all([...this.#controllers, this.#apis].map((each) => each.stop()));
     const unfinished = await Promise.race([
       finished.then(() => undefined),
       delay(this.#config.shutdownMs, 'shutdown timeout reached', { ref: false }),
       this.#lost.promise.then(() => 'another process may be active'),
     ]);
     // Their events are no longer needed, and they would report the end of their connections as a failure.
-    const caches = [...this.#controllers.map(({ cache }) => cache), ...this.#shared.all];
+    const caches = [...this.#controllers.map(({ cache }) => cache), ...this.#apis.caches, ...this.#shared.all];
     const cachesStopped = Promise.all(caches.map((cache) => cache.stop()));
     if (unfinished !== undefined) {
       this.#log.warn(`${unfinished}; aborting the reconciles in progress`);
       // Before the lease is released: the next leader may work on the same objects.
-      await Promise.all([this.#client.destroy(), this.#ownerClient.destroy(), this.#kube.close()]);
+      await Promise.all([this.#destroyClients(), this.#kube.close()]);
     }
     const sent = Promise.all([this.#eventRecorder.flush(), this.#tracing?.stop()]);
     await Promise.race([sent, delay(2_000, undefined, { ref: false })]);
     await this.#election.release();
     await cachesStopped;
-    await Promise.all([this.#client.destroy(), this.#ownerClient.destroy()]);
+    await this.#destroyClients();
     await Promise.all([this.#kube.close(), this.#leaderKube.close(), this.#health?.close()]);
     this.#log.info('stopped');
+  }
+
+  async #destroyClients(): Promise<void> {
+    await Promise.all([this.#client, this.#ownerClient, this.#apis].map((each) => each.destroy()));
   }
 
   async #startLater(controller: Controller): Promise<void> {
@@ -251,7 +265,7 @@ export class TunnelOperator extends OuterShell {
     const { named, grants, presence } = this.#shared;
     // Only a start needs the grants.
     const needed = named.filter(([, cache]) => cache !== grants || this.#state === 'starting');
-    const kinds = this.#controllers.map(({ name, cache }) => state([name, cache]));
+    const kinds = [...this.#controllers.map(({ name, cache }) => state([name, cache])), ...this.#apis.named.map(state)];
     const found = readiness(kinds, needed.map(state), this.#config.silenceMs);
     const isChanging = this.#state === 'starting' || this.#state === 'stopping';
     const own = [isChanging ? this.#state : undefined, this.#owner.problem, this.#election.problem];
@@ -262,8 +276,8 @@ export class TunnelOperator extends OuterShell {
   }
 
   #readGauges(): void {
-    for (const controller of this.#controllers) controller.readGauges();
-    const named = this.#shared.named.map(([, cache]) => cache);
+    for (const each of [...this.#controllers, this.#apis]) each.readGauges();
+    const named = [...this.#shared.named, ...this.#apis.named].map(([, cache]) => cache);
     showForbiddenWatches([...this.#controllers.map(({ cache }) => cache), ...named], this.#metrics.kube);
     const staleness = this.#shared.secrets.watch.staleness() ?? 0;
     this.#metrics.kube.watchStaleness.set({ resource: SECRETS.plural }, staleness / 1000);

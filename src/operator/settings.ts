@@ -7,7 +7,16 @@ import { idOf } from '../resources/definition/id.ts';
 import { CLUSTER_ID } from '../resources/definition/manager.ts';
 import { user } from '../resources/user.ts';
 import { healthListener } from '../settings/health-listener.ts';
-import { apiBaseUrl, duration, names, onOff, someNames, wholeNumber } from '../settings/schemas.ts';
+import {
+  apiBaseUrl,
+  apiBaseUrls,
+  apiKeyText,
+  duration,
+  names,
+  onOff,
+  someNames,
+  wholeNumber,
+} from '../settings/schemas.ts';
 import type { Settings, Values } from '../settings/settings.ts';
 import { LabelSelector } from './kube/label-selector.ts';
 
@@ -30,9 +39,7 @@ export const operatorSettings = {
     env: 'TUNNEL_API_KEY',
     description:
       'API key of the operator; BotUsers, events, and API keys and credentials of other owners need one of an admin',
-    schema: z
-      .string()
-      .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters: no spaces, and no line break at the end'),
+    schema: apiKeyText,
     secret: true,
     followed: true,
   },
@@ -92,6 +99,21 @@ export const operatorSettings = {
     description:
       'namespaces, separated by commas, in which objects may adopt and observe existing resources, and name them by id; "-" for none; default: all',
     schema: names.optional(),
+  },
+  requireConnection: {
+    env: 'REQUIRE_CONNECTION',
+    flag: '--require-connection <true|false>',
+    description:
+      "refuse objects for which there is neither an APIConnection nor a ClusterAPIConnection, instead of using the operator's own API key",
+    default: 'false',
+    schema: onOff,
+  },
+  connectionUrls: {
+    env: 'CONNECTION_URLS',
+    flag: '--connection-urls <urls>',
+    description:
+      'URLs, separated by commas, that APIConnections may have besides that of the operator and those at public addresses',
+    schema: apiBaseUrls.optional(),
   },
   allowUserApiKeys: {
     env: 'ALLOW_USER_API_KEYS',

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import { EnqueueCrossing, EnqueueReferrers } from './controller/input-handlers.ts';
 import type { KubeApi } from './kube/kube-api.ts';
+import type { KubeObject } from './kube/kube-object.ts';
 import type { KubeMetrics } from './kube/metrics.ts';
 import { NamespacePresence } from './kube/namespace-presence.ts';
 import { SelectedNamespaces } from './kube/selected-namespaces.ts';
@@ -27,7 +28,9 @@ export class SharedCaches {
   readonly dnsEndpoints: DnsEndpoints;
   readonly inputs: Inputs;
   readonly grants: WatchCache;
-  readonly #sources: SourceCache;
+  readonly sources: SourceCache;
+  /** To be set before anything is resolved. */
+  connectionOf: (object: KubeObject) => string = () => '';
   /** Undefined without a selector. */
   readonly #selected: SelectedNamespaces | undefined;
 
@@ -42,15 +45,16 @@ export class SharedCaches {
     this.secrets = new SecretCache(kube, watch);
     this.dnsEndpoints = new DnsEndpoints(kube, watch);
     const index = new ReferenceIndex();
-    this.#sources = new SourceCache(kube, { ...watch, isUsed: (key) => index.referrersOf(key).size > 0 });
+    this.sources = new SourceCache(kube, { ...watch, isUsed: (key) => index.referrersOf(key).size > 0 });
     this.grants = new WatchCache(kube, { ...watch, type: REFERENCE_GRANTS, isOptional: true });
     this.inputs = new Inputs({
       index,
-      sources: this.#sources,
+      sources: this.sources,
       grants: this.grants.store,
       grantsGap: (namespace) => this.grants.gapIn(namespace),
       catchUpOnGrants: (namespace) => this.grants.catchUp(namespace),
       unwatched: (namespace) => this.grants.unwatched(namespace),
+      connectionOf: (object) => this.connectionOf(object),
       digest: digester(config.apiKey),
     });
   }
@@ -59,7 +63,7 @@ export class SharedCaches {
   get named(): readonly NamedCache[] {
     return [
       ['Secret', this.secrets.watch],
-      ...this.#sources.watches.map(([kind, cache]): NamedCache => [`${kind} metadata`, cache]),
+      ...this.sources.watches.map(([kind, cache]): NamedCache => [`${kind} metadata`, cache]),
       ['ReferenceGrant', this.grants],
       ...(this.#selected ? [['Namespace', this.#selected.watch] satisfies NamedCache] : []),
     ];
@@ -79,16 +83,15 @@ export class SharedCaches {
     await Promise.all([...kinds.map((cache) => cache.start()), this.secrets.watch.start()]);
     await this.secrets.watch.filled;
     // After the kinds: only objects that are referred to are kept.
-    await Promise.all([...this.#sources.watches.map(([, watch]) => watch.start()), this.grants.start()]);
+    await Promise.all([...this.sources.watches.map(([, watch]) => watch.start()), this.grants.start()]);
     // The start does not wait for ExternalDNS.
     void this.dnsEndpoints.watch.start();
   }
 
   /** Requeues objects when a source or a grant that they refer to changes. */
   enqueueReferrers(): void {
-    const readBy = () => this.#sources.readBy;
-    for (const [kind, watch] of this.#sources.watches)
-      watch.addHandler(new EnqueueReferrers(kind, this.inputs, readBy));
+    const readBy = () => this.sources.readBy;
+    for (const [kind, watch] of this.sources.watches) watch.addHandler(new EnqueueReferrers(kind, this.inputs, readBy));
     const crossing = new EnqueueCrossing(this.inputs);
     this.grants.addHandler(crossing);
     // Requeue objects blocked while ReferenceGrants were not listed.

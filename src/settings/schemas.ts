@@ -54,3 +54,14 @@ export const apiBaseUrl = httpBaseUrl.refine(
   (url) => !/^[^/]*\/\/[^/]*@/.test(url),
   'must have no user and no password',
 );
+
+/** Several of them, separated by commas. */
+export const apiBaseUrls = z
+  .string()
+  .transform((text) => text.split(',').map((url) => url.trim()))
+  .pipe(z.array(apiBaseUrl));
+
+/** An API key, as a header can carry it. */
+export const apiKeyText = z
+  .string()
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters: no spaces, and no line break at the end');

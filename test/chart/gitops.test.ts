@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { allKinds } from '../../src/operator/kinds/kinds.ts';
+import { customResources } from '../../src/operator/crds/custom-resources.ts';
 import { DEFAULT_STATUS } from '../../src/operator/managed/identity/recorded-status.ts';
 import { kubectl } from '../harness.ts';
 import { skipFor } from '../skip.ts';
@@ -52,7 +52,7 @@ describe('Argo CD', skipFor(LACKS_LUA), () => {
     const values = { ...DATABASE, argoCD: { healthChecks: true } };
     const [map] = await render(values, { only: ['argocd-health.yaml'] });
     const check = await readFile(join(CHART, 'files/argocd-health.lua'), 'utf8');
-    const keys = allKinds.map(({ kind }) => `resource.customizations.health.tunnel-operator.dev_${kind}`);
+    const keys = customResources.map(({ kind }) => `resource.customizations.health.tunnel-operator.dev_${kind}`);
     expect(map?.data).toEqual(Object.fromEntries(keys.map((key) => [key, expect.stringContaining(check.trimEnd())])));
   });
 });
@@ -80,5 +80,5 @@ test('crds/ is a base for kustomize, with every kind', async () => {
   const { code, stdout } = await kubectl(['kustomize', join(ROOT, 'crds')]);
   expect(code).toBe(0);
   const names = [...stdout.matchAll(/^ {2}name: (\S+)$/gm)].map(([, name]) => name);
-  expect(names.toSorted()).toEqual(allKinds.map(({ plural }) => `${plural}.tunnel-operator.dev`).toSorted());
+  expect(names.toSorted()).toEqual(customResources.map(({ plural }) => `${plural}.tunnel-operator.dev`).toSorted());
 });

@@ -7,8 +7,8 @@ import { countsSince, excess, lastEvent } from './counts.ts';
 import { cleanUp, untilSettled } from './inspect.ts';
 import { openStage, type Stage } from './stage.ts';
 
-/** Custom resources, the Secrets that the operator writes, and the Secrets and ConfigMaps that specs name. */
-const WATCHES = allKinds.length + 3;
+/** Custom resources, APIConnections, the Secrets that the operator writes, and the Secrets and ConfigMaps that specs name. */
+const WATCHES = allKinds.length + 4;
 
 const policy = { kind: 'IPPolicy', name: 'policy' } as const;
 const agent = { kind: 'TunnelCredential', name: 'agent' } as const;

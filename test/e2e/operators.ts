@@ -15,6 +15,8 @@ export function operatorSettings(
     namespaceSelector: undefined,
     shardSelector: undefined,
     adoptNamespaces: undefined,
+    requireConnection: false,
+    connectionUrls: undefined,
     // The rows of all kinds include an API key without an owner.
     allowUserApiKeys: true,
     concurrency: 8,

@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { expect, vi } from 'vitest';
 import type { ApiConfig } from '../../src/api/settings.ts';
 import { type Client, createClient } from '../../src/client/client.ts';
+import { connectionKinds } from '../../src/operator/connections/connection-kinds.ts';
 import { GROUP } from '../../src/operator/contract/names.ts';
 import { allKinds, kinds } from '../../src/operator/kinds/kinds.ts';
 import { type Condition, findCondition } from '../../src/operator/kube/conditions.ts';
@@ -276,7 +277,8 @@ export async function startStack(
 
 /** Removes all objects: with no operator left, their finalizers would keep the namespace from being deleted. */
 async function letGo({ kube, namespace }: Stack): Promise<void> {
-  for (const { plural } of allKinds) {
+  const namespaced = connectionKinds.filter(({ isClusterScoped }) => !isClusterScoped);
+  for (const { plural } of [...allKinds, ...namespaced]) {
     // The first list of a new CRD may be refused for a moment.
     const { items } = await eventually(() => kube.list(ours(plural), { namespace }));
     for (const { metadata } of items) {

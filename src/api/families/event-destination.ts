@@ -6,7 +6,7 @@ import { storedTarget } from '../../resources/event-target.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidByRule } from '../errors/errors.ts';
 import { retryNow } from '../events/queue/requeue.ts';
-import { createAddressGuard } from '../events/wire/address-guard.ts';
+import { eventGuard } from '../events/wire/event-guard.ts';
 import type { Destination } from '../events/wire/targets.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Secrets } from '../secrets/sealing.ts';
@@ -41,7 +41,7 @@ addTest(eventDestinations, ({ db, secrets }, row) => open(db, secrets, row));
 function checkUrl(target: unknown, before: unknown, { eventAllowNetworks, eventHttpHosts }: Platform): void {
   const urls = urlsOf(target);
   const known = urlsOf(before);
-  const guard = createAddressGuard({ networks: eventAllowNetworks, httpHosts: eventHttpHosts });
+  const guard = eventGuard({ networks: eventAllowNetworks, httpHosts: eventHttpHosts });
   for (const name of ['webhook', 'otlp_logs'] as const) {
     const url = urls[name];
     const problem = url === undefined || url === known[name] ? undefined : guard.refusalOfUrl(new URL(url));

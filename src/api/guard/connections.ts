@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { isIPv6, type Server, type Socket } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyBaseLogger } from 'fastify';
-import { networkList } from './network-list.ts';
+import { networkList } from '../../outbound/network-list.ts';
 import { refusalLog } from './refusal-log.ts';
 
 export interface ConnectionLimits {

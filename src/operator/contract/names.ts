@@ -5,6 +5,14 @@ export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 export const CATEGORY = 'tunnels';
 
+/** The kinds of connections to the management API: of one namespace, and of the namespaces that it selects. */
+export const CONNECTION_KIND = { own: 'APIConnection', shared: 'ClusterAPIConnection' } as const;
+/** The name of the APIConnection that a namespace's objects use unless they name another. */
+export const DEFAULT_CONNECTION = 'default';
+
+/** Holds a connection until no object uses it. */
+export const CONNECTION_FINALIZER = `${GROUP}/connection-in-use`;
+
 /** Holds an object until its remote resource is gone. */
 export const FINALIZER = `${GROUP}/remote-resource`;
 
@@ -20,6 +28,8 @@ export const ANNOTATION = {
    * original.
    */
   manager: `${GROUP}/manager`,
+  /** Set by the operator: through which connection the remote resource was created; absent if with the operator's own key. */
+  connection: `${GROUP}/connection`,
   /** Set by the operator: superseded remote resources that are still to be deleted. */
   retiring: `${GROUP}/retiring`,
   /** Set by the operator: the value of rotate-requested-at that was last acted on. */

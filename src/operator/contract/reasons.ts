@@ -4,6 +4,8 @@ export const CONDITION = {
   ready: 'Ready',
   synced: 'Synced',
   referencesResolved: 'ReferencesResolved',
+  /** Of objects that do not use the operator's own API key. */
+  connectionResolved: 'ConnectionResolved',
   dnsPublished: 'DNSPublished',
   /** For kstatus; absent if not True: the operator is still working towards Ready. */
   reconciling: 'Reconciling',
@@ -70,6 +72,10 @@ export const REASON = {
   referenceDeleting: 'ReferenceDeleting',
   /** No ReferenceGrant permits the reference into another namespace. */
   referenceNotPermitted: 'ReferenceNotPermitted',
+  /** Nothing says which connection to the API the object uses, or it may not use that one. */
+  connectionNotFound: 'ConnectionNotFound',
+  /** The connection to the API that the object uses is not Ready. */
+  connectionNotReady: 'ConnectionNotReady',
   /** A Secret or ConfigMap that the spec names does not exist, or lacks the key. */
   sourceNotFound: 'SourceNotFound',
   /** The text from a Secret or ConfigMap is not what the field takes. */

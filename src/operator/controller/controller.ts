@@ -26,6 +26,7 @@ import { Claims } from '../managed/knowledge/claims.ts';
 import type { ConnectedKind } from '../managed/object/connected-kind.ts';
 import { type DnsEndpoints, isEdit, showsDnsPublished } from '../managed/object/dns-endpoint.ts';
 import type { ManagedMetrics } from '../managed/object/metrics.ts';
+import type { ObjectConnections } from '../managed/object/object-connections.ts';
 import { ManagedReconciler } from '../managed/reconciler.ts';
 import { ReissueBackoff } from '../managed/secrets/reissue-backoff.ts';
 import type { SecretCache } from '../managed/secrets/secret-cache.ts';
@@ -47,9 +48,10 @@ export interface ControllerOptions {
   dnsEndpoints: DnsEndpoints;
   /** Which namespaces to watch. */
   scope: Pick<WatchCacheOptions, 'namespaces' | 'presence' | 'isWatched' | 'isListed'>;
+  connections: ObjectConnections;
   /** Whether this process reconciles the object; others, such as those of other shards, are only known. */
   isOurs(object: KubeObject): boolean;
-  /** Maximum number of concurrent reconciles of this kind. */
+  /** Maximum number of concurrent reconciles of this kind and a connection. */
   concurrency: number;
   resyncMs: number;
   silenceMs: number;
@@ -61,6 +63,9 @@ export interface ControllerOptions {
   tracing?: Tracing | undefined;
   log: Logger;
 }
+
+/** How many connections may have as many reconciles in progress as one may: one that hangs must not hold up others. */
+const CONNECTIONS_AT_ONCE = 8;
 
 const BACKOFF = { firstMs: 1_000, longestMs: 60_000 };
 
@@ -78,7 +83,7 @@ export class Controller {
   constructor(kind: ConnectedKind, options: ControllerOptions) {
     this.#kind = kind;
     this.#options = options;
-    const { kube, eventRecorder, concurrency, resyncMs, tracing, log } = options;
+    const { kube, eventRecorder, connections, concurrency, resyncMs, tracing, log } = options;
     const metrics = options.metrics.controller;
     this.cache = makeCache(kind, options);
     this.#objectGauges = new ObjectGauges(kind.name, metrics);
@@ -88,11 +93,13 @@ export class Controller {
       accepts: (key) => this.#accepts(key),
       isNeeded: (key) => this.#needsWork(key),
       observer: queueObserver(metrics, kind.name),
+      shares: { of: (key) => this.#connectionOf(key), most: concurrency },
     });
-    const claims = new Claims(kind, store, options.mayAdopt);
+    const claims = new Claims(kind, store, options.mayAdopt, (object) => connections.of(object).key);
     const access = {
       kind,
       claims,
+      connections,
       dnsEndpoints: options.dnsEndpoints,
       kube,
       cluster: options.cluster,
@@ -107,18 +114,28 @@ export class Controller {
     this.#workers = new Workers({
       name: kind.name,
       concurrency,
+      most: concurrency * CONNECTIONS_AT_ONCE,
       queue: this.#queue,
       store,
       settled: this.#settled,
       isOurs: options.isOurs,
-      termsOf: (object) => kind.termsOf(object),
+      termsOf: (object) => ({ ...kind.termsOf(object), connection: connections.of(object).name }),
       reconciler,
       metrics,
       tracing,
       log,
     });
-    const ours = { values: () => this.#ours() };
-    this.#resync = new Resync({ kind, store: ours, queue: this.#queue, everyMs: resyncMs, metrics, tracing, log });
+    const ours = { get: (key: string) => store.get(key), values: () => this.#ours() };
+    this.#resync = new Resync({
+      kind,
+      connections,
+      store: ours,
+      queue: this.#queue,
+      everyMs: resyncMs,
+      metrics,
+      tracing,
+      log,
+    });
     kind.inputs.addPeer(kind.name, {
       store,
       gap: (namespace) => this.cache.gapIn(namespace),
@@ -153,6 +170,11 @@ export class Controller {
     if (this.#kind.declared.dnsRecords) this.#followDnsEndpoints(this.#options.dnsEndpoints);
   }
 
+  /** Has these objects reconciled soon, whatever their backoff. */
+  enqueueWhere(isAffected: (object: KubeObject) => boolean): void {
+    for (const object of this.#ours()) if (isAffected(object)) this.#enqueue(keyOf(object));
+  }
+
   /** Starts later than the other kinds, which have worked without its objects so far. */
   startLate(): void {
     this.start();
@@ -182,6 +204,11 @@ export class Controller {
 
   *#ours(): Generator<KubeObject, undefined> {
     for (const object of this.cache.store.values()) if (this.#options.isOurs(object)) yield object;
+  }
+
+  #connectionOf(key: string): string {
+    const object = this.cache.store.get(key);
+    return object ? this.#options.connections.of(object).key : '';
   }
 
   /** Queues nothing before the workers run: a standby would only collect keys, and the start looks at every object. */

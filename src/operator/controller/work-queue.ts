@@ -25,6 +25,8 @@ export interface WorkQueueOptions {
   /** Whether a key needs work; called when its turn comes, for keys added only by `addIfNeeded`. */
   isNeeded?: (key: string) => boolean;
   observer?: QueueObserver;
+  /** Keys of one share use the same thing, such as a connection; at most so many of them are processed at a time. */
+  shares?: { of(key: string): string; most: number };
 }
 
 /** Options of one rate-limited add. */
@@ -43,6 +45,10 @@ export class WorkQueue {
   readonly #waiting = new Map<string, number>();
   /** When each key that is being processed was handed out. */
   readonly #processing = new Map<string, number>();
+  /** The share of each key that is being processed, and how many keys of each share are. */
+  readonly #shareOf = new Map<string, string>();
+  readonly #busy = new Map<string, number>();
+  readonly #shares: NonNullable<WorkQueueOptions['shares']>;
   /** Keys added while being processed: `done` requeues them. */
   readonly #dirty = new Set<string>();
   /** Keys to hand out next time without asking `isNeeded`. */
@@ -56,7 +62,9 @@ export class WorkQueue {
   readonly #observer: QueueObserver;
   #isShutDown = false;
 
-  constructor({ backoff, accepts = () => true, isNeeded = () => true, observer = {} }: WorkQueueOptions) {
+  constructor(options: WorkQueueOptions) {
+    const { backoff, accepts = () => true, isNeeded = () => true, observer = {}, shares = UNSHARED } = options;
+    this.#shares = shares;
     this.#backoff = backoff;
     this.#accepts = accepts;
     this.#isNeeded = isNeeded;
@@ -137,16 +145,22 @@ export class WorkQueue {
   /** Waits for the next key; undefined once the queue is shut down. Call `done` for each key. */
   get(): Promise<string | undefined> {
     if (this.#isShutDown) return Promise.resolve(undefined);
-    for (let key = this.#ready.shift(); key !== undefined; key = this.#ready.shift()) {
-      if (this.#handOut(key)) return Promise.resolve(key);
-    }
+    const key = this.#next();
+    if (key !== undefined) return Promise.resolve(key);
     return new Promise((resolve) => this.#getters.push(resolve));
   }
 
   done(key: string): void {
+    this.#finish(key);
+    // The share of the key may have been all that held back a waiting one.
+    this.#serve();
+  }
+
+  #finish(key: string): void {
     const started = this.#processing.get(key);
     if (started !== undefined) this.#observer.done?.((performance.now() - started) / 1000);
     this.#processing.delete(key);
+    this.#leaveShare(key);
     if (this.#dirty.delete(key) && !this.#isShutDown) this.#enqueue(key);
   }
 
@@ -159,8 +173,36 @@ export class WorkQueue {
 
   #enqueue(key: string): void {
     this.#waiting.set(key, performance.now());
-    if (this.#getters.length === 0) this.#ready.push(key);
-    else if (this.#handOut(key)) this.#getters.shift()?.(key);
+    this.#ready.push(key, this.#shares.of(key));
+    this.#serve();
+  }
+
+  /** Gives a waiting worker what may be processed now. */
+  #serve(): void {
+    if (this.#isShutDown || this.#getters.length === 0) return;
+    const key = this.#next();
+    if (key !== undefined) this.#getters.shift()?.(key);
+  }
+
+  #next(): string | undefined {
+    const isFree = (share: string) => this.#isFree(share);
+    for (let key = this.#ready.shift(isFree); key !== undefined; key = this.#ready.shift(isFree)) {
+      if (this.#handOut(key)) return key;
+    }
+    return undefined;
+  }
+
+  #isFree(share: string): boolean {
+    return (this.#busy.get(share) ?? 0) < this.#shares.most;
+  }
+
+  #leaveShare(key: string): void {
+    const share = this.#shareOf.get(key);
+    if (share === undefined) return;
+    this.#shareOf.delete(key);
+    const others = (this.#busy.get(share) ?? 0) - 1;
+    if (others > 0) this.#busy.set(share, others);
+    else this.#busy.delete(share);
   }
 
   /** False if the key turns out not to need work; it is then done. */
@@ -169,11 +211,16 @@ export class WorkQueue {
     this.#observer.handedOut?.((now - (this.#waiting.get(key) ?? now)) / 1000);
     this.#waiting.delete(key);
     this.#processing.set(key, now);
+    const share = this.#shares.of(key);
+    this.#shareOf.set(key, share);
+    this.#busy.set(share, (this.#busy.get(share) ?? 0) + 1);
     if (this.#unconditional.delete(key) || this.#isNeeded(key)) return true;
-    this.done(key);
+    this.#finish(key);
     return false;
   }
 }
+
+const UNSHARED = { of: () => '', most: Number.POSITIVE_INFINITY };
 
 const QUICK_MS = 50;
 

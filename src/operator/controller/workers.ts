@@ -18,7 +18,10 @@ import type { WorkQueue } from './work-queue.ts';
 export interface WorkersOptions {
   /** The label `controller` of the metrics. */
   name: string;
+  /** For the metric. */
   concurrency: number;
+  /** Reconciles in progress at a time, if more than `concurrency`, which then counts for each share of the queue. */
+  most?: number;
   queue: WorkQueue;
   store: ObjectStore;
   settled: SettledVersions;
@@ -50,7 +53,8 @@ export class Workers implements ChangeHandler {
   }
 
   start(): void {
-    for (let worker = 0; worker < this.#options.concurrency; worker++) this.#running.push(this.#run());
+    const { concurrency, most = concurrency } = this.#options;
+    for (let worker = 0; worker < most; worker++) this.#running.push(this.#run());
   }
 
   /** Resolves when the reconciles in progress have finished; shut the queue down first. */

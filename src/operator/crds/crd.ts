@@ -12,24 +12,34 @@ import { columnsShape, conditionsSchema, statusShape } from './status-schema.ts'
 
 type Schema = Record<string, unknown>;
 
+/** What a CRD is made of: a kind whose objects are resources of the API, or one that says itself whether it is cluster-scoped. */
+export interface CustomResource
+  extends Pick<
+    AnyKind,
+    'kind' | 'plural' | 'singular' | 'shortNames' | 'description' | 'status' | 'rules' | 'printerColumns'
+  > {
+  spec: z.ZodType;
+  isClusterScoped?: boolean;
+}
+
 /** The manifest of one kind's CRD, as YAML. */
-export function crdYaml(kind: AnyKind): string {
+export function crdYaml(kind: CustomResource): string {
   return `# Generated from src/operator/kinds; do not edit. Regenerate: npm run generate\n${stringify(crd(kind), { lineWidth: 0, aliasDuplicateObjects: false })}`;
 }
 
-export function crdFileName(kind: AnyKind): string {
+export function crdFileName(kind: Pick<CustomResource, 'plural'>): string {
   return `${GROUP}_${kind.plural}.yaml`;
 }
 
 /** The CRD of one kind as an object. */
-export function crd(kind: AnyKind) {
+export function crd(kind: CustomResource) {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${kind.plural}.${GROUP}` },
     spec: {
       group: GROUP,
-      scope: 'Namespaced',
+      scope: kind.isClusterScoped ? 'Cluster' : 'Namespaced',
       names: {
         kind: kind.kind,
         listKind: `${kind.kind}List`,
@@ -56,7 +66,7 @@ const READY: PrinterColumn = {
   name: 'Ready',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
-  description: 'Whether the remote resource matches the spec.',
+  description: 'Whether everything is as the spec says.',
 };
 const REASON_COLUMN: PrinterColumn = {
   name: 'Reason',
@@ -82,10 +92,11 @@ function printerColumn({ name, type, jsonPath, description, priority }: PrinterC
   return { name, type, jsonPath, description, priority };
 }
 
-function rootSchema(kind: AnyKind): Schema {
+function rootSchema(kind: CustomResource): Schema {
   const spec = structural(toJsonSchema(kind.spec));
   const columns = kind.printerColumns.some(({ lists }) => lists) ? columnsShape : {};
-  const status = structural(toJsonSchema(z.object({ ...statusShape, ...columns, ...kind.status.shape })));
+  const common = kind.isClusterScoped === undefined ? statusShape : {};
+  const status = structural(toJsonSchema(z.object({ ...common, ...columns, ...kind.status.shape })));
   const rules = celRules(kind.rules);
   const isRequired = spec.required !== undefined;
   return {

@@ -6,6 +6,10 @@ export const statusShape = {
   id: managedStatus.shape.id.meta({ description: 'Id of the remote resource in the management API.' }),
   uri: z.string().optional().meta({ description: 'URI of the remote resource.' }),
   adopted: managedStatus.shape.adopted.meta({ description: 'Id of the last resource that was adopted.' }),
+  connection: managedStatus.shape.connection.meta({
+    description:
+      "The connection to the management API that this object uses, as in `APIConnection/default`. Absent with the operator's own API key.",
+  }),
   createGeneration: managedStatus.shape.createGeneration.meta({
     description: 'Copy of the annotation create-generation, used if the annotations are lost.',
   }),

@@ -6,6 +6,16 @@ interface Requirement {
   values: readonly string[];
 }
 
+/** https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/label-selector/ */
+export interface LabelSelectorObject {
+  matchLabels?: Readonly<Record<string, string>> | undefined;
+  matchExpressions?:
+    | readonly { key: string; operator: keyof typeof OPERATORS; values?: readonly string[] | undefined }[]
+    | undefined;
+}
+
+const OPERATORS = { In: 'in', NotIn: 'notin', Exists: 'exists', DoesNotExist: 'absent' } as const;
+
 const NAME = '[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
 const KEY = `((?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?${NAME})`;
 const VALUE = `(?:${NAME})?`;
@@ -26,6 +36,15 @@ export class LabelSelector {
     const requirements = text.split(COMMA_OUTSIDE_OF_A_SET).map((part) => readRequirement(part.trim()));
     const valid = requirements.filter((requirement) => requirement !== undefined);
     return valid.length === requirements.length ? new LabelSelector(valid) : undefined;
+  }
+
+  /** From the form that objects have; an empty one selects everything. */
+  static fromObject({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject): LabelSelector {
+    const equal = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: OPERATORS.In, values: [value] }));
+    const others = matchExpressions.map(({ key, operator, values = [] }) => {
+      return { key, operator: OPERATORS[operator], values };
+    });
+    return new LabelSelector([...equal, ...others]);
   }
 
   matches(labels: Readonly<Record<string, string>> = {}): boolean {

@@ -36,6 +36,7 @@ export class AttachedReconciler {
     // Must run before any condition is written, since conditions make a status count as present.
     if (!isDeleting(object)) await restoreOwnerShown(managed);
     if (isPaused(object)) return showPaused(managed);
+    managed.requireConnection();
     if (isDeleting(object)) return finalize(managed);
     await ensureIdentity(managed);
     await ensureFinalizer(managed);

@@ -42,6 +42,7 @@ export class ManagedReconciler {
   async reconcile(object: KubeObject): Promise<Outcome> {
     const managed = new ManagedObject(object, this.#access);
     if (isPaused(object)) return showPaused(managed);
+    managed.requireConnection();
     if (isDeleting(object)) return finalize(managed);
     await ensureIdentity(managed);
     await ensureFinalizer(managed);

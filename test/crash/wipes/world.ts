@@ -12,6 +12,7 @@ import { slim, WatchCache } from '../../../src/operator/kube/watch-cache.ts';
 import { Claims } from '../../../src/operator/managed/knowledge/claims.ts';
 import { ConnectedKind } from '../../../src/operator/managed/object/connected-kind.ts';
 import { DnsEndpoints } from '../../../src/operator/managed/object/dns-endpoint.ts';
+import { oneConnection } from '../../../src/operator/managed/object/object-connections.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { ReissueBackoff } from '../../../src/operator/managed/secrets/reissue-backoff.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
@@ -100,6 +101,7 @@ export class LateOperator {
     this.reconciler = new ManagedReconciler({
       kind,
       claims,
+      connections: oneConnection(world.operatorsClient),
       kube,
       cluster: { id: 'here', takesOverFrom: [] },
       dnsEndpoints: new DnsEndpoints(kube, common),

@@ -9,6 +9,7 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import type { Inputs } from '../../../src/operator/managed/knowledge/inputs.ts';
 import { ConnectedKind } from '../../../src/operator/managed/object/connected-kind.ts';
 import { DnsEndpoints } from '../../../src/operator/managed/object/dns-endpoint.ts';
+import { oneConnection } from '../../../src/operator/managed/object/object-connections.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
 import { createMetrics } from '../../../src/operator/metrics.ts';
@@ -55,6 +56,7 @@ async function control(
     kube,
     cluster: { id: 'here', takesOverFrom: [] },
     eventRecorder,
+    connections: oneConnection(client),
     secrets,
     dnsEndpoints: new DnsEndpoints(kube, watching),
     scope: { namespaces: [namespace] },

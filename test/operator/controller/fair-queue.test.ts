@@ -9,6 +9,18 @@ test('lets namespaces take turns, and keeps the order within each', () => {
   expect(taken).toEqual(['a/1', 'x', 'b/1', 'a/2', 'y', 'b/2', undefined]);
 });
 
+test('lets the shares of a namespace take turns, and passes over those that are not free', () => {
+  const queue = new FairQueue();
+  for (const key of ['a/1', 'a/2', 'a/3']) queue.push(key, 'slow');
+  for (const key of ['a/4', 'a/5']) queue.push(key, 'quick');
+  const isQuick = (share: string) => share === 'quick';
+  expect([queue.shift(), queue.shift(), queue.shift(isQuick), queue.shift(isQuick)]).toEqual([
+    ...['a/1', 'a/4', 'a/5'],
+    undefined,
+  ]);
+  expect([queue.shift(), queue.shift(), queue.shift()]).toEqual(['a/2', 'a/3', undefined]);
+});
+
 /** Pushes a key for each namespace given, takes one for each `undefined`, then takes the rest. Returns the faults. */
 function faultsOf(sequence: readonly (number | undefined)[]): string[] {
   const faults: string[] = [];

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WorkQueue, type WorkQueueOptions } from '../../../src/operator/controller/work-queue.ts';
 
 const backoff = { firstMs: 1_000, longestMs: 60_000 };
+/** A share is the letter before the digit, as in `a1`. */
+const ONE_OF_EACH: Partial<WorkQueueOptions> = { shares: { of: (key) => key.slice(0, 1), most: 1 } };
 const ONLY_LAST: Partial<WorkQueueOptions> = { isNeeded: (key) => key === 'last' };
 
 /** A step is a verb and its key, or the result that `get`, `depth` or `busy` (keys in progress) must have. */
@@ -44,6 +46,11 @@ test.each<[string, string[], Partial<WorkQueueOptions>?]>([
     ['add a', 'add b', 'addIfNeeded b', 'depth 1', 'get a'],
     { accepts: (key) => key !== 'b' },
   ],
+  [
+    'as many keys of one share at a time as it may, and those of others meanwhile',
+    ['add a1', 'add a2', 'add b1', 'get a1', 'get b1', 'depth 1', 'done a1', 'get a2', 'done a2', 'add a1', 'get a1'],
+    ONE_OF_EACH,
+  ],
   ['no keys once it is shut down', ['shutDown', 'add a', 'get nothing', 'depth 0']],
   ['no keys that were added before it is shut down', ['add a', 'get a', 'add a', 'shutDown', 'done a', 'depth 0']],
 ])('a work queue hands out %s', async (_, steps, options) => {
@@ -66,6 +73,34 @@ describe('a work queue', () => {
     queue.add('b');
     queue.shutDown();
     expect(await Promise.all([first, second, third])).toEqual(['a', 'b', undefined]);
+  });
+
+  test('gives a waiting worker the key that its share held back, once another of the share is done', async () => {
+    const queue = new WorkQueue({ backoff, ...ONE_OF_EACH });
+    for (const key of ['a1', 'a2', 'b1']) queue.add(key);
+    const working = [await queue.get(), await queue.get()];
+    const waiting = queue.get();
+    queue.add('b2');
+    queue.done('b1');
+    expect([...working, await waiting, queue.depth]).toEqual(['a1', 'b1', 'b2', 1]);
+    const last = queue.get();
+    queue.done('a1');
+    expect([await last, queue.depth]).toEqual(['a2', 0]);
+  });
+
+  test('passes over thousands of keys that are not needed, also when their share becomes free', async () => {
+    const shares = { of: () => 'one', most: 1 };
+    const queue = new WorkQueue({ backoff, shares, isNeeded: (key) => key === 'last' });
+    const addAll = () => {
+      for (let n = 0; n < 20_000; n++) queue.addIfNeeded(String(n));
+      queue.addIfNeeded('last');
+    };
+    addAll();
+    expect([await queue.get(), queue.depth]).toEqual(['last', 0]);
+    const waiting = queue.get();
+    addAll();
+    queue.done('last');
+    expect([await waiting, queue.depth]).toEqual(['last', 0]);
   });
 
   test('asks whether a key is needed when its turn comes, not when it is added', async () => {

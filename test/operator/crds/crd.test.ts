@@ -160,8 +160,15 @@ describe('the schema of an object', () => {
 
   test('has the policies of every kind, and its own rules', () => {
     const { spec } = schemaOf({}, [rule]).properties;
-    expect(Object.keys(Object(spec?.properties)).sort()).toEqual(['deletionPolicy', 'managementPolicy']);
-    expect(spec?.['x-kubernetes-validations']).toEqual([rule]);
+    expect(Object.keys(Object(spec?.properties)).sort()).toEqual([
+      'connectionRef',
+      'deletionPolicy',
+      'managementPolicy',
+    ]);
+    expect(spec?.['x-kubernetes-validations']).toEqual([
+      rule,
+      expect.objectContaining({ fieldPath: '.connectionRef' }),
+    ]);
   });
 
   test('has the status of every kind, and its own members', () => {

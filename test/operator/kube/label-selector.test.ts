@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LabelSelector } from '../../../src/operator/kube/label-selector.ts';
+import { LabelSelector, type LabelSelectorObject } from '../../../src/operator/kube/label-selector.ts';
 
 const LABELS: Record<string, string>[] = [{}, { a: '1' }, { a: '2' }, { a: '' }, { a: '1', 'x.io/b': 'y' }];
 
@@ -18,6 +18,24 @@ test.each([
 ])('the selector %s matches the labels %j', (text, expected) => {
   const selector = LabelSelector.parse(text);
   expect(LABELS.flatMap((labels, index) => (selector?.matches(labels) ? [index] : []))).toEqual(expected);
+});
+
+const expression = (operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist', ...values: string[]) => ({
+  matchExpressions: [{ key: 'a', operator, values }],
+});
+test.each<[string, LabelSelectorObject, number[]]>([
+  ['an empty selector', {}, [0, 1, 2, 3, 4]],
+  ['labels', { matchLabels: { a: '1' } }, [1, 4]],
+  ['several labels', { matchLabels: { a: '1', 'x.io/b': 'y' } }, [4]],
+  ['an empty label', { matchLabels: { a: '' } }, [3]],
+  ['In', expression('In', '1', '2'), [1, 2, 4]],
+  ['NotIn', expression('NotIn', '1', '2'), [0, 3]],
+  ['Exists', expression('Exists'), [1, 2, 3, 4]],
+  ['DoesNotExist', expression('DoesNotExist'), [0]],
+  ['labels and expressions', { matchLabels: { 'x.io/b': 'y' }, ...expression('NotIn', '1') }, []],
+])('%s in an object selects as in the API server', (_, selector, expected) => {
+  const read = LabelSelector.fromObject(selector);
+  expect(LABELS.flatMap((labels, index) => (read.matches(labels) ? [index] : []))).toEqual(expected);
 });
 
 test.each(['', ' ', 'a=1,', ',', 'a=b=c', 'a in', 'a in (1', 'a in 1', '-a', 'a=-', 'a b', 'A/b/c', '=1', 'a>1'])(

@@ -20,6 +20,7 @@ import { objectKey } from '../../../src/operator/managed/knowledge/reference-ind
 import { ConnectedKind } from '../../../src/operator/managed/object/connected-kind.ts';
 import { DnsEndpoints } from '../../../src/operator/managed/object/dns-endpoint.ts';
 import { ManagedObject, type ObjectAccess } from '../../../src/operator/managed/object/managed-object.ts';
+import { oneConnection } from '../../../src/operator/managed/object/object-connections.ts';
 import { ReissueBackoff } from '../../../src/operator/managed/secrets/reissue-backoff.ts';
 import { SecretAccess } from '../../../src/operator/managed/secrets/secret-access.ts';
 import { SecretCache } from '../../../src/operator/managed/secrets/secret-cache.ts';
@@ -74,6 +75,7 @@ export async function managing(given: KubeObject, circumstances: Circumstances =
   const full: ObjectAccess = {
     kind: connected,
     claims,
+    connections: oneConnection(client),
     kube,
     cluster: { id: 'here', takesOverFrom: [] },
     dnsEndpoints: new DnsEndpoints(kube, { ...common, type: DNS_ENDPOINT.type }),

@@ -49,7 +49,9 @@ function giveUp(reason) {
   if (reason) process.stderr.write(`${reason}\n`);
   for (const { plural, metadata, status } of left) {
     const why = status?.conditions?.find(({ status }) => status !== 'True')?.message ?? 'is the operator running?';
-    process.stderr.write(`left: ${plural} ${metadata.namespace}/${metadata.name}: ${why}\n`);
+    process.stderr.write(
+      `left: ${plural} ${metadata.namespace ? `${metadata.namespace}/` : ''}${metadata.name}: ${why}\n`,
+    );
   }
   process.exit(1);
 }
@@ -79,7 +81,8 @@ for (;;) {
   if (left.length === 0) break;
   const news = left.filter(({ metadata }) => !asked.has(metadata.uid) && !metadata.deletionTimestamp);
   for (const { plural, metadata } of news) {
-    await kube('DELETE', `${group}/namespaces/${metadata.namespace}/${plural}/${metadata.name}`);
+    const within = metadata.namespace ? `namespaces/${metadata.namespace}/` : '';
+    await kube('DELETE', `${group}/${within}${plural}/${metadata.name}`);
   }
   asked = new Set(left.map(({ metadata }) => metadata.uid));
   if (Date.now() > deadline) giveUp();

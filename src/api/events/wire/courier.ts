@@ -1,7 +1,8 @@
 /** Delivers one event to one destination, once. When, and whether again, is decided elsewhere. */
-import { createAddressGuard } from './address-guard.ts';
+
+import type { ResolveHost } from '../../../outbound/host-lookup.ts';
 import type { SentEvent } from './cloud-event.ts';
-import type { ResolveHost } from './host-lookup.ts';
+import { eventGuard } from './event-guard.ts';
 import { type Answer, createSender } from './sender.ts';
 import { type Destination, openTarget, type Target } from './targets.ts';
 
@@ -27,7 +28,7 @@ export interface CourierOptions {
 
 export function createCourier(options: CourierOptions): Courier {
   const { source, allowNetworks, httpHosts, timeoutMs = 10_000, now = () => new Date(), resolve } = options;
-  const guard = createAddressGuard({ networks: allowNetworks, httpHosts });
+  const guard = eventGuard({ networks: allowNetworks, httpHosts });
   const sender = createSender({ guard, timeoutMs, now, ...(resolve && { resolve }) });
   /** The target of a destination, prepared once, and why it cannot be called, if it cannot. */
   const opened = new WeakMap<Destination, { target: Target; refusal: string | undefined }>();

@@ -1,7 +1,7 @@
 /** Why there was no answer, in a sentence without secrets. */
 import { errors } from 'undici';
 import { codeOf, messageOf } from '../../../errors.ts';
-import { ForbiddenAddress } from './address-guard.ts';
+import { ForbiddenAddress } from '../../../outbound/address-guard.ts';
 
 /** This side has ended the request. */
 export class Stopped extends Error {}

@@ -1,8 +1,8 @@
 /** Posts requests to targets. Every outcome is an answer, failures included. */
 import { Agent, type Dispatcher } from 'undici';
+import type { AddressGuard } from '../../../outbound/address-guard.ts';
+import { hostLookup, type ResolveHost } from '../../../outbound/host-lookup.ts';
 import { parseRetryAfter } from '../../../retry/retry-after.ts';
-import type { AddressGuard } from './address-guard.ts';
-import { hostLookup, type ResolveHost } from './host-lookup.ts';
 import { causeOf, isConnectionLost, Stopped } from './send-errors.ts';
 
 /** What is posted to a target. */

@@ -7,7 +7,7 @@ import type { KubeEvent } from '../../kube/kube-event.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import type { CelRule } from './cel.ts';
 import type { DeclaredDelivery, External, Finding, Remote } from './external.ts';
-import { type ManagedSpec, managedSpec } from './spec.ts';
+import { type ManagedSpec, managedRules, managedSpec } from './spec.ts';
 
 export interface PrinterColumn {
   name: string;
@@ -141,6 +141,7 @@ export function kind<Shape extends z.ZodRawShape, R extends Remote>(
   const { end } = options;
   return {
     ...options,
+    rules: [...options.rules, ...managedRules],
     singular,
     plural: pluralOf(singular),
     spec: z.object(shape) as unknown as z.ZodType<SpecOf<Shape>>,

@@ -8,6 +8,8 @@ export interface SpecTerms {
   readonly members: ReadonlyMap<string, string>;
   /** The texts that the spec takes from Secrets and ConfigMaps. */
   readonly sources: readonly PlacedInput<Source>[];
+  /** Whose URL and API key are used, if not the operator's own. */
+  readonly connection?: string | undefined;
 }
 
 export const NO_TERMS: SpecTerms = { spec: undefined, members: new Map(), sources: [] };

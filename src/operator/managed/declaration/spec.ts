@@ -1,10 +1,28 @@
 /** The part of a spec that every custom resource has, and how a spec is read. */
 import { z } from 'zod';
+import { CONNECTION_KIND } from '../../contract/names.ts';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
+import { type CelRule, objectNameRules } from './cel.ts';
 import { Blocked } from './external.ts';
 
+/** Names the connection of an object, or of a connection in a record. */
+export const connectionRef = z
+  .object({
+    kind: z.enum([CONNECTION_KIND.own, CONNECTION_KIND.shared]).default(CONNECTION_KIND.own).meta({
+      description:
+        'APIConnection: one in the namespace of this object. ClusterAPIConnection: one that selects this namespace.',
+    }),
+    name: z.string().max(253).meta({ description: 'Name of the connection.', 'x-cel': objectNameRules }),
+  })
+  .optional()
+  .meta({
+    description:
+      "Which connection to the management API to use, for good. Default: the APIConnection `default` of this namespace; else the ClusterAPIConnection that selects this namespace; else the operator's own API key.",
+  });
+
 export const managedSpec = {
+  connectionRef,
   deletionPolicy: z.enum(['Delete', 'Retain']).default('Delete').meta({
     description:
       'What happens to the remote resource when this object is deleted. Delete: it is deleted as well. Retain: it is kept.',
@@ -15,9 +33,19 @@ export const managedSpec = {
   }),
 };
 
+/** Rules about the members of every spec. A resource cannot move to another account. */
+export const managedRules: readonly CelRule[] = [
+  {
+    rule: 'has(self.connectionRef) == has(oldSelf.connectionRef) && (!has(self.connectionRef) || self.connectionRef == oldSelf.connectionRef)',
+    message: 'connectionRef cannot be changed: delete this object and create another',
+    fieldPath: '.connectionRef',
+  },
+];
+
 const policies = z.object(managedSpec);
 
 export interface ManagedSpec {
+  connectionRef?: z.output<typeof connectionRef>;
   deletionPolicy: 'Delete' | 'Retain';
   managementPolicy: 'Manage' | 'Observe';
 }

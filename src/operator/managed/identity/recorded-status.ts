@@ -38,6 +38,7 @@ export const usedIds = z.object({ id: z.string().optional(), references: z.array
 export const managedStatus = z.looseObject({
   id: z.string().optional(),
   adopted: z.string().optional(),
+  connection: z.string().optional(),
   ownerId: z.string().optional(),
   createGeneration: z.int().optional(),
   retiring: z.array(retiringEntry).optional(),

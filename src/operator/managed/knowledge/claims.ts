@@ -32,10 +32,20 @@ export class Claims implements ChangeHandler {
   readonly #kind: ClaimingKind;
   readonly #store: ObjectStore;
   readonly #mayAdopt: (namespace: string) => boolean;
+  readonly #connectionOf: (object: KubeObject) => string;
   readonly #concerned = new KeyIndex((object) => this.#idsConcerning(object));
 
-  /** @param mayAdopt whether a claim by annotation alone counts in the namespace */
-  constructor(kind: ClaimingKind, store: ObjectStore, mayAdopt: (namespace: string) => boolean = () => true) {
+  /**
+   * @param mayAdopt whether a claim by annotation alone counts in the namespace
+   * @param connectionOf only objects of one connection are rivals: another account has no resource of that id
+   */
+  constructor(
+    kind: ClaimingKind,
+    store: ObjectStore,
+    mayAdopt: (namespace: string) => boolean = () => true,
+    connectionOf: (object: KubeObject) => string = () => '',
+  ) {
+    this.#connectionOf = connectionOf;
     this.#kind = kind;
     this.#store = store;
     this.#mayAdopt = mayAdopt;
@@ -50,7 +60,7 @@ export class Claims implements ChangeHandler {
   /** The object whose claim on the id takes precedence; `object` may have superseded that resource. */
   rivalFor(id: string, object: KubeObject): KubeObject | undefined {
     const claimOfEach = (each: KubeObject) => this.claimOn(id, each);
-    return this.#managingClaimants(id).find((other) => goesBefore(other, object, claimOfEach));
+    return this.#managingClaimants(id, object).find((other) => goesBefore(other, object, claimOfEach));
   }
 
   /** The claim of the object on the id. */
@@ -59,8 +69,8 @@ export class Claims implements ChangeHandler {
   }
 
   /** The objects other than this one that claim the id. */
-  othersClaiming(id: string, { metadata }: KubeObject): KubeObject[] {
-    return this.#managingClaimants(id).filter((other) => other.metadata.uid !== metadata.uid);
+  othersClaiming(id: string, object: KubeObject): KubeObject[] {
+    return this.#managingClaimants(id, object).filter(({ metadata }) => metadata.uid !== object.metadata.uid);
   }
 
   /** Whether the object claims the id, and manages what it claims. */
@@ -118,9 +128,12 @@ export class Claims implements ChangeHandler {
     return [...new Set([...this.#claimsOf(object).map(({ id }) => id), ...someOf(readStatus(object).id)])];
   }
 
-  #managingClaimants(id: string): KubeObject[] {
+  #managingClaimants(id: string, object: KubeObject): KubeObject[] {
     const concerned = this.concernedWith(id).flatMap((key) => this.#store.get(key) ?? []);
-    return concerned.filter((other) => this.isClaimedBy(other, id));
+    const claimants = concerned.filter((other) => this.isClaimedBy(other, id));
+    if (claimants.length === 0) return [];
+    const connection = this.#connectionOf(object);
+    return claimants.filter((other) => this.#connectionOf(other) === connection);
   }
 }
 

@@ -69,6 +69,8 @@ export interface InputsOptions {
   catchUpOnGrants?(namespace: string): Promise<void>;
   /** Why objects of the namespace are unknown, whatever exists there; undefined if it is watched. */
   unwatched?(namespace: string): string | undefined;
+  /** Which connection to the API an object uses: another one may not see its resource. */
+  connectionOf?(object: KubeObject): string;
   digest: Digester;
 }
 
@@ -235,7 +237,8 @@ export class Inputs {
     return [`${path}: ${said(to)} is being deleted, and waits for this object, which works until you delete it`];
   }
 
-  #idOf(kind: string, { metadata, status }: KubeObject, { input, path }: PlacedInput<Reference>): string {
+  #idOf(kind: string, object: KubeObject, { input, path }: PlacedInput<Reference>): string {
+    const { metadata, status } = object;
     const from = { kind, namespace: metadata.namespace ?? '' };
     const to = { kind: input.kind, namespace: input.namespace ?? from.namespace, name: input.name };
     const what = said(to);
@@ -258,6 +261,10 @@ export class Inputs {
         ? 'delete this object, and create one that refers to another'
         : 'refer to another, or delete this object as well';
       throw unresolved(REASON.referenceDeleting, path, `${what} is being deleted: ${remedy}`);
+    }
+    if (this.#options.connectionOf?.(target) !== this.#options.connectionOf?.(object)) {
+      const message = `${what} uses another connection to the management API: both need the same one`;
+      throw unresolved(REASON.referenceNotPermitted, path, message);
     }
     if (id !== undefined) return id;
     throw unresolved(REASON.referenceNotReady, path, `${what} is not ready yet: its condition Ready says why`);

@@ -18,6 +18,9 @@ import type { SecretAccess } from '../secrets/secret-access.ts';
 import { SecretDelivery } from '../secrets/secret-delivery.ts';
 import { columnTexts } from './column-texts.ts';
 
+/** By the spec of an object, which never changes: the parsed spec, or none if that is invalid. */
+type ParsedSpecs = WeakMap<object, { readonly spec: ManagedSpec | undefined }>;
+
 export class ConnectedKind {
   readonly declared: AnyKind;
   /** The time by the clock of the API, which all due times are compared with. */
@@ -30,11 +33,22 @@ export class ConnectedKind {
   readonly inputs: Inputs;
   /** Whether its objects are the modules of another resource, their owner. */
   readonly isAttached: boolean;
-  /** By the spec of an object, which never changes: the parsed spec, or none if that is invalid. */
-  readonly #specs = new WeakMap<object, { readonly spec: ManagedSpec | undefined }>();
+  readonly #secrets: SecretAccess;
+  readonly #specs: ParsedSpecs;
+  /** By client: this kind at the APIs of other connections. */
+  readonly #others = new WeakMap<Client, ConnectedKind>();
 
-  constructor(declared: AnyKind, client: Client, secrets: SecretAccess, inputs: Inputs) {
+  constructor(
+    declared: AnyKind,
+    client: Client,
+    secrets: SecretAccess,
+    inputs: Inputs,
+    specs: ParsedSpecs = new WeakMap(),
+  ) {
     this.declared = declared;
+    this.#secrets = secrets;
+    this.#specs = specs;
+    this.#others.set(client, this);
     this.now = client.now;
     this.name = declared.kind;
     this.type = { group: GROUP, version: VERSION, plural: declared.plural };
@@ -45,6 +59,15 @@ export class ConnectedKind {
       declared.delivery && new SecretDelivery<ManagedSpec & SecretSpec, Remote>(declared.delivery, secrets, exists);
     this.inputs = inputs;
     this.isAttached = declared.owner !== undefined;
+  }
+
+  /** The same kind at the API of another connection. */
+  through(client: Client): ConnectedKind {
+    const known = this.#others.get(client);
+    if (known) return known;
+    const other = new ConnectedKind(this.declared, client, this.#secrets, this.inputs, this.#specs);
+    this.#others.set(client, other);
+    return other;
   }
 
   /**

@@ -15,7 +15,8 @@ export type Failure =
   /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
   | { kind: 'terminal'; reason: Reason; message: string };
 
-const LACKS_RIGHT = "Make the key's owner an admin, or give the operator an admin's API key";
+const lacksRight = ({ connection = 'the operator' }: SpecTerms) =>
+  `Make the key's owner an admin, or give ${connection} an admin's API key`;
 
 /** @param terms those of the object, for what the API says about it */
 export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
@@ -26,7 +27,7 @@ export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
   }
   if (error instanceof ApiError) return classifyApiError(error, terms);
   if (error instanceof ApiUnreachableError) {
-    return transient(REASON.apiUnavailable, unreachable(error), error.retryAfterMs);
+    return transient(REASON.apiUnavailable, unreachable(error, terms), error.retryAfterMs);
   }
   if (error instanceof KubeError) return classifyKubeError(error);
   if (error instanceof KubeUnreachableError) {
@@ -35,12 +36,13 @@ export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
   return transient(REASON.internalError, 'Unexpected error; retrying. See the log of the operator');
 }
 
-function unreachable({ answer, connection }: ApiUnreachableError): string {
+function unreachable({ answer, connection }: ApiUnreachableError, terms: SpecTerms): string {
+  const setting = terms.connection === undefined ? 'TUNNEL_API_URL' : `spec.url of ${terms.connection}`;
   if (answer !== undefined) {
-    return `The URL of the management API (TUNNEL_API_URL) answered ${answer}; is that the management API? Retrying`;
+    return `The URL of the management API (${setting}) answered ${answer}; is that the management API? Retrying`;
   }
   if (connection === undefined) return 'The management API does not respond; retrying';
-  return `The management API (TUNNEL_API_URL) cannot be reached: ${connection}; retrying`;
+  return `The management API (${setting}) cannot be reached: ${connection}; retrying`;
 }
 
 function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
@@ -57,8 +59,9 @@ function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
   if (other) return { kind: 'terminal', reason: REASON.managementConflict, message: managedBy(error, other) };
   const namesField = Object.keys(error.details).some((name) => name.startsWith('/'));
   if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
-    const denial = `The management API denies access to the operator's API key: ${error.message}`;
-    const message = error.code === 'PERMISSION_DENIED' ? `${denial} ${LACKS_RIGHT}` : denial;
+    const whose = terms.connection === undefined ? "the operator's API key" : `the API key of ${terms.connection}`;
+    const denial = `The management API denies access to ${whose}: ${error.message}`;
+    const message = error.code === 'PERMISSION_DENIED' ? `${denial} ${lacksRight(terms)}` : denial;
     return { kind: 'terminal', reason: REASON.accessDenied, message };
   }
   return { kind: 'terminal', reason: REASON.rejected, message: explain(error, terms) };

@@ -27,6 +27,8 @@ const MAY_COME: readonly Reason[] = [
   REASON.referenceDeleting,
   REASON.referenceNotPermitted,
   REASON.sourceNotFound,
+  REASON.connectionNotFound,
+  REASON.connectionNotReady,
   REASON.waitingForModules,
   REASON.deletionBlocked,
 ];

@@ -21,12 +21,14 @@ import { type MetadataPatch, requireMetadataKept } from './altered-metadata.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import type { DnsEndpoints } from './dns-endpoint.ts';
 import type { ManagedMetrics } from './metrics.ts';
+import type { ObjectConnection, ObjectConnections } from './object-connections.ts';
 import { requireNoIds } from './permissions.ts';
 
 /** How the objects of one kind are read, written and reported on. */
 export interface ObjectAccess {
   kind: ConnectedKind;
   claims: Claims;
+  connections: ObjectConnections;
   kube: KubeApi;
   cluster: Cluster;
   /** Stores the response to each write, so that it is never older than our own writes. */
@@ -59,7 +61,9 @@ const compared = new WeakSet<KubeObject>();
 
 export class ManagedObject {
   object: KubeObject;
+  /** At the API of the object's connection. */
   readonly kind: ConnectedKind;
+  readonly connection: ObjectConnection;
   readonly claims: Claims;
   readonly metrics: ManagedMetrics;
   /** The inputs that the spec was resolved with; undefined if it has none. */
@@ -80,11 +84,17 @@ export class ManagedObject {
 
   constructor(object: KubeObject, access: ObjectAccess) {
     this.object = object;
-    this.kind = access.kind;
+    this.connection = access.connections.of(object);
+    this.kind = access.kind.through(this.connection.client);
     this.claims = access.claims;
     this.metrics = access.metrics;
     this.#access = access;
     this.#isCompared = compared.has(object);
+  }
+
+  /** @throws Blocked if nothing says which connection to use, or the object may not use that one */
+  requireConnection(): void {
+    if (this.connection.problem) throw this.connection.problem;
   }
 
   /** Marks the requested reconcile as handled, even if a later step fails. */
@@ -117,7 +127,10 @@ export class ManagedObject {
       ? {}
       : { finalizers: [...(this.object.metadata.finalizers ?? []), FINALIZER] };
     const recorded = startOverlaps(identity, this.kind.now());
-    await this.#patchMetadata({ ...finalizers, annotations: { ...identityAnnotations(recorded), ...more } });
+    const { record } = this.connection;
+    const connection = record === undefined ? {} : { [ANNOTATION.connection]: record };
+    const annotations = { ...identityAnnotations(recorded), ...connection, ...more };
+    await this.#patchMetadata({ ...finalizers, annotations });
   }
 
   /** Lets Kubernetes delete the object. */
@@ -135,7 +148,9 @@ export class ManagedObject {
     const requested = annotation(this.object, ANNOTATION.reconcileRequestedAt);
     const lastHandledReconcileAt = this.#isCompared ? requested : current.lastHandledReconcileAt;
     const before = { observedGeneration: NOT_OBSERVED, ...current };
-    const status: Record<string, unknown> = { ...before, ...about, lastHandledReconcileAt, conditions };
+    // The connection belongs to the id.
+    const connection = about.id === undefined ? {} : { connection: this.connection.record };
+    const status: Record<string, unknown> = { ...before, ...about, ...connection, lastHandledReconcileAt, conditions };
     if (sameStatus(current, status)) return;
     // No patch: for one the API server would encode and decode the whole object once more.
     const body = { ...this.#typeMeta, metadata: { name, namespace, uid, resourceVersion }, status };

@@ -11,6 +11,7 @@ import { readStatus, readyMessage } from '../identity/recorded-status.ts';
 import { columnTexts } from './column-texts.ts';
 import { adoptionIgnored, progress, RESOLVED, withNote } from './findings.ts';
 import type { ManagedObject, Outcome } from './managed-object.ts';
+import { connectionFinding } from './object-connections.ts';
 
 export interface CurrentState {
   remote: Remote;
@@ -46,6 +47,7 @@ export async function writeStatus(
       ...progress(shown),
       ...whenResolved(managed.inputs !== undefined),
       ...kind.declared.conditions?.(spec, remote, kind.now()),
+      [CONDITION.connectionResolved]: connectionFinding(managed.connection),
       [CONDITION.dnsPublished]: dnsPublished,
     },
     {
@@ -92,7 +94,9 @@ export async function showFailure(managed: ManagedObject, failure: ShownFailure)
   const { tookInputs } = managed;
   const resolved = tookInputs === undefined ? {} : whenResolved(tookInputs);
   const columns = columnTexts(managed.kind.declared.printerColumns, object, readStatus(object));
-  await managed.writeStatus({ ...resolved, ...failureFindings(object, failure) }, { ...columns, ...about });
+  const connected = { [CONDITION.connectionResolved]: connectionFinding(managed.connection) };
+  const findings = { ...resolved, ...connected, ...failureFindings(object, failure) };
+  await managed.writeStatus(findings, { ...columns, ...about });
   const isNews = managed.object !== object;
   if (isNews) managed.recordEvent('Warning', failure.reason, failure.message);
   return managed.object;
@@ -116,5 +120,6 @@ export function failureFindings(object: KubeObject, failure: ShownFailure): Reco
 /** The condition besides Ready and Synced that shows a failure. */
 function conditionAbout(reason: Reason): string | undefined {
   if (UNRESOLVED_REASONS.includes(reason)) return CONDITION.referencesResolved;
+  if (reason === REASON.connectionNotFound || reason === REASON.connectionNotReady) return CONDITION.connectionResolved;
   return reason === REASON.nameMismatch ? CONDITION.certificateReady : undefined;
 }

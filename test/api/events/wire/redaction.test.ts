@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createAddressGuard } from '../../../../src/api/events/wire/address-guard.ts';
+import { eventGuard } from '../../../../src/api/events/wire/event-guard.ts';
 import { redactor, secretsIn } from '../../../../src/api/events/wire/redaction.ts';
 import { createSender } from '../../../../src/api/events/wire/sender.ts';
 import { openTarget } from '../../../../src/api/events/wire/targets.ts';
@@ -41,7 +41,7 @@ test('an API key of Datadog is left out of the answer', async () => {
   const { port } = await receiver((response) => void response.writeHead(403).end(`invalid API key ${key}`));
   const target = { datadog: { api_key: key, site: 'datadoghq.com' as const, tags: [] } };
   const request = openTarget(destination(target), 'urn:test').request(EVENT, new Date());
-  const guard = createAddressGuard({ networks: ['127.0.0.1'], httpHosts: ['127.0.0.1'] });
+  const guard = eventGuard({ networks: ['127.0.0.1'], httpHosts: ['127.0.0.1'] });
   const sender = createSender({ guard, timeoutMs: 10_000, now: () => new Date() });
   const answer = await sender.send({ ...request, url: new URL(`http://127.0.0.1:${port}/`) }, never);
   await sender.close();

@@ -134,6 +134,18 @@ describe('the claims of a kind', () => {
     expect([claims.rivalOf(adopting), claims.othersClaiming('x', adopting)]).toEqual([undefined, []]);
   });
 
+  test('are no rivals of those through another connection, where the id means another resource', () => {
+    const store = new ObjectStore();
+    const connectionOf = ({ metadata }: KubeObject) => metadata.labels?.through ?? '';
+    const claims = new Claims({ membersOf: readPolicies }, store, () => true, connectionOf);
+    const through = (connection: string, fields: Parameters<typeof object>[0]) =>
+      object({ ...fields, metadata: { labels: { through: connection } } }, { adopt: 'x' });
+    const [there, here, later] = [through('there', older), through('here', {}), through('here', younger)] as const;
+    for (const each of [there, here, later]) for (const change of store.put(each)) claims.onChange(change);
+    expect([there, here, later].map((each) => claims.rivalOf(each))).toEqual([undefined, undefined, here]);
+    expect([there, here].map((each) => claims.othersClaiming('x', each))).toEqual([[], [later]]);
+  });
+
   test.each<[string, KubeObject, string | undefined]>([
     ['an object replaces', object({ ...younger, ...shows('x') }, { retiring: retiring('x') }), 'young'],
     ['an object has replaced', object({ ...younger, status: superseded }, superseding), 'young'],

@@ -95,6 +95,21 @@ describe('a reference', () => {
     expect(all.map((each) => inputs.mayReferTo('TLSEdge', edge, each))).toEqual([true, true, true, false]);
   });
 
+  test.each([
+    ['of the same connection is resolved', 'office', 'ipp_1'],
+    ['of another connection is refused, even if it is not ready', 'new', undefined],
+    ['of another connection is refused', 'elsewhere', undefined],
+  ])('to an object %s', async (_, name, id) => {
+    const objects = { IPPolicy: [policy('office', 'ipp_1'), policy('new'), policy('elsewhere', 'ipp_1')] };
+    const connectionOf = ({ metadata }: KubeObject) => (['edge', 'office'].includes(metadata.name) ? 'here' : 'there');
+    const connected = cluster(objects, { connectionOf });
+    const resolved = connected.resolve('TLSEdge', edge, { ref: to(name) });
+    if (id !== undefined) return expect((await resolved).spec).toEqual({ ref: id });
+    const message = `spec.ref: IPPolicy ns/${name} uses another connection to the management API: both need the same one`;
+    await expect(resolved).rejects.toMatchObject({ reason: 'ReferenceNotPermitted', message });
+    expect(connected.referencesOf('TLSEdge', edge, { ref: to(name) })).toBeUndefined();
+  });
+
   test('is not called unresolved if the search itself fails', () => {
     const gap = () => {
       throw new Error('broken');

@@ -1,9 +1,10 @@
 import { buildConnector } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { createAddressGuard } from '../../../../src/api/events/wire/address-guard.ts';
-import type { HostAddress } from '../../../../src/api/events/wire/host-lookup.ts';
-import { courier, destination, EVENT, never, tcpReceiver } from './receiver.ts';
+import { createAddressGuard } from '../../src/outbound/address-guard.ts';
+import type { HostAddress } from '../../src/outbound/host-lookup.ts';
+import { courier, destination, EVENT, never, tcpReceiver } from '../api/events/wire/receiver.ts';
 
+const settings = { networks: 'ALLOWED_NETWORKS', httpHosts: 'HTTP_HOSTS' };
 const PUBLIC = '93.184.215.14';
 const addresses = (...all: string[]): HostAddress[] =>
   all.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
@@ -61,7 +62,7 @@ describe('no connection is made', () => {
     const { port, connections } = await tcpReceiver(() => undefined);
     const elsewhere: typeof buildConnector = (options) =>
       buildConnector({ ...options, lookup: (_, __, done) => done(null, addresses('127.0.0.1')) });
-    const connect = createAddressGuard({ networks: [], httpHosts: [] }, elsewhere).connector({
+    const connect = createAddressGuard({ networks: [], httpHosts: [], settings }, elsewhere).connector({
       resolve: async () => [],
       timeoutMs: 5_000,
     });
@@ -74,7 +75,7 @@ describe('no connection is made', () => {
 
 describe('an address', () => {
   const isRefused = (address: string, ...allowed: string[]) =>
-    createAddressGuard({ networks: allowed, httpHosts: [] }).refusalOf(address) !== undefined;
+    createAddressGuard({ networks: allowed, httpHosts: [], settings }).refusalOf(address) !== undefined;
 
   test.each([PUBLIC, '2606:2800:21f:cb07::1', `::ffff:${PUBLIC}`, `64:ff9b::${PUBLIC}`])('%s is public', (address) => {
     expect(isRefused(address)).toBe(false);

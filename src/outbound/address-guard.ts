@@ -1,12 +1,12 @@
 /**
- * Keeps events from addresses that only the API can reach: a destination must not make the API call the machines around it
- * (server-side request forgery).
+ * Keeps requests to URLs that a user has given from addresses that only this program can reach: a URL must not make it call
+ * the machines around it (server-side request forgery).
  */
 import { type BlockList, isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { networkList } from '../../guard/network-list.ts';
 import type { ResolveHost } from './host-lookup.ts';
+import { networkList } from './network-list.ts';
 
 /** Link-local networks and the other addresses at which clouds hand out the credentials of a machine. */
 const METADATA = networkList([
@@ -33,6 +33,8 @@ export interface Allowances {
   readonly networks: readonly string[];
   /** Hosts to call by plain http, as `URL` writes them. */
   readonly httpHosts: readonly string[];
+  /** The settings that these come from, for messages. */
+  readonly settings: { readonly networks: string; readonly httpHosts: string };
 }
 
 export interface AddressGuard {
@@ -41,17 +43,20 @@ export interface AddressGuard {
   /** Why the address is not called; undefined if it may be. */
   refusalOf(address: string): ForbiddenAddress | undefined;
   /** A connector of undici that checks addresses as they are written, as they are looked up, and as they are connected. */
-  connector(options: { resolve: ResolveHost; timeoutMs: number }): buildConnector.connector;
+  connector(options: { resolve: ResolveHost; timeoutMs: number; ca?: string[] }): buildConnector.connector;
 }
 
 /** @param build makes the connector underneath */
-export function createAddressGuard({ networks, httpHosts }: Allowances, build = buildConnector): AddressGuard {
+export function createAddressGuard(
+  { networks, httpHosts, settings }: Allowances,
+  build = buildConnector,
+): AddressGuard {
   const allowed = networkList(networks);
   const refusalOf = (text: string) => {
     const address = canonical(text);
     if (includes(METADATA, address)) return new ForbiddenAddress(`${text} belongs to the machine itself: never called`);
     if (isPublic(address) || includes(allowed, address)) return undefined;
-    return new ForbiddenAddress(`${text} is not a public address, nor one that EVENT_ALLOW_NETWORKS allows`);
+    return new ForbiddenAddress(`${text} is not a public address, nor one that ${settings.networks} allows`);
   };
 
   const checkedLookup =
@@ -71,13 +76,14 @@ export function createAddressGuard({ networks, httpHosts }: Allowances, build = 
     refusalOf,
     refusalOfUrl({ protocol, hostname }) {
       if (protocol === 'http:' && !httpHosts.includes(hostname))
-        return 'must be an https URL, since EVENT_HTTP_HOSTS does not list its host';
+        return `must be an https URL, since ${settings.httpHosts} does not list its host`;
       const address = hostname.replace(/^\[|\]$/g, '');
       if (!isIP(address) || !refusalOf(address)) return undefined;
-      return 'must have a public address, or one that EVENT_ALLOW_NETWORKS allows';
+      return `must have a public address, or one that ${settings.networks} allows`;
     },
-    connector({ resolve, timeoutMs }) {
-      const connect = build({ lookup: checkedLookup(resolve), timeout: timeoutMs, allowH2: false });
+    connector({ resolve, timeoutMs, ca }) {
+      const lookup = checkedLookup(resolve);
+      const connect = build({ lookup, timeout: timeoutMs, allowH2: false, ...(ca && { ca }) });
       return (options, callback) => {
         // Node.js does not call `lookup` for a literal address.
         const literal = isIP(options.hostname) ? refusalOf(options.hostname) : undefined;

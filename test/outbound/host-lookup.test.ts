@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type HostAddress, hostLookup } from '../../../../src/api/events/wire/host-lookup.ts';
+import { type HostAddress, hostLookup } from '../../src/outbound/host-lookup.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,0 +1,176 @@
+/** The connections of an operator, assembled: their caches, their controllers, and the clients that they open. */
+import type { Logger } from 'pino';
+import type { Client } from '../client/client.ts';
+import { ApiClock } from '../client/clock.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { createApiClient } from './api-client.ts';
+import { ConnectionController } from './connections/connection-controller.ts';
+import { apiConnectionKind, type ConnectionKind, clusterApiConnectionKind } from './connections/connection-kinds.ts';
+import { ConnectionReconciler } from './connections/connection-reconciler.ts';
+import { ConnectionUrls } from './connections/connection-url.ts';
+import { Connections } from './connections/connections.ts';
+import type { ClientParts } from './connections/open-connection.ts';
+import { REASON } from './contract/reasons.ts';
+import { ApiBudget } from './controller/api-budget.ts';
+import type { Controller } from './controller/controller.ts';
+import type { EventRecorder } from './kube/event-recorder.ts';
+import type { KubeApi } from './kube/kube-api.ts';
+import type { KubeObject } from './kube/kube-object.ts';
+import { NAMESPACES } from './kube/namespace-presence.ts';
+import { WatchCache } from './kube/watch-cache.ts';
+import { Blocked } from './managed/declaration/external.ts';
+import type { OperatorMetrics } from './metrics.ts';
+import type { OperatorConfig } from './settings.ts';
+import type { NamedCache, SharedCaches } from './shared-caches.ts';
+
+export interface ConnectedApisOptions {
+  config: OperatorConfig;
+  kube: KubeApi;
+  shared: SharedCaches;
+  eventRecorder: EventRecorder;
+  metrics: OperatorMetrics;
+  tracing: Tracing | undefined;
+  log: Logger;
+  /** With the operator's own API key. */
+  client: Client;
+  /** Those of the kinds whose objects use connections. */
+  controllers(): readonly Controller[];
+}
+
+const STOPPED = new Blocked(REASON.connectionNotReady, 'not sent: the operator stops');
+
+export class ConnectedApis {
+  readonly connections: Connections;
+  /** Those that readiness and metrics know. */
+  readonly named: readonly NamedCache[];
+  readonly #options: ConnectedApisOptions;
+  readonly #controllers: readonly ConnectionController[];
+  readonly #refusing: Client;
+  readonly #urls: ConnectionUrls;
+
+  constructor(options: ConnectedApisOptions) {
+    this.#options = options;
+    const { config, client, kube, shared, log, metrics } = options;
+    this.#urls = new ConnectionUrls(config.apiUrl, config.connectionUrls ?? []);
+    this.#refusing = this.#refusingClient();
+    const watch = { silenceMs: config.silenceMs, log, metrics: metrics.kube };
+    const own = new WatchCache(kube, { ...watch, ...shared.scope, type: apiConnectionKind.type, isOptional: true });
+    // Rights in some namespaces do not permit to look at what belongs to none.
+    const everywhere =
+      config.namespaces !== undefined
+        ? undefined
+        : {
+            shared: new WatchCache(kube, { ...watch, type: clusterApiConnectionKind.type, isOptional: true }),
+            namespaces: new WatchCache(kube, { ...watch, type: NAMESPACES, metadataOnly: true }),
+          };
+    this.connections = new Connections({
+      own: { key: '', record: undefined, client },
+      refusing: this.#refusing,
+      isRequired: config.requireConnection,
+      caches: { own, shared: everywhere?.shared, namespaces: everywhere?.namespaces },
+      urls: this.#urls,
+      most: config.apiConcurrency,
+      openClient: (parts) => this.#openClient(parts),
+      *objects() {
+        for (const { name, cache } of options.controllers())
+          for (const object of cache.store.values()) yield { kind: name, object };
+      },
+    });
+    shared.connectionOf = (object) => this.connections.of(object).key;
+    this.#controllers = [
+      this.#controllerOf(apiConnectionKind, own),
+      ...(everywhere ? [this.#controllerOf(clusterApiConnectionKind, everywhere.shared)] : []),
+    ];
+    this.named = [
+      ...this.#controllers.map(({ name, cache }): NamedCache => [name, cache]),
+      ...(everywhere ? [['Namespace labels', everywhere.namespaces] satisfies NamedCache] : []),
+    ];
+    // Labels decide which ClusterAPIConnections a namespace has.
+    everywhere?.namespaces.addHandler({
+      onChange: ({ object: { metadata } }) => this.#enqueueWhere((each) => each.metadata.namespace === metadata.name),
+    });
+  }
+
+  get caches(): readonly WatchCache[] {
+    return this.named.map(([, cache]) => cache);
+  }
+
+  /** Starts to check the connections. The caches must be filled. */
+  start(): void {
+    for (const controller of this.#controllers) controller.start();
+    for (const { cache } of this.#options.controllers()) {
+      cache.addHandler({
+        onChange: ({ type }) => {
+          if (type === 'deleted') for (const controller of this.#controllers) controller.enqueueDeleting();
+        },
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    // A pause that an API has asked for may outlast every timeout.
+    this.connections.close(STOPPED);
+    await Promise.all(this.#controllers.map((controller) => controller.stop()));
+  }
+
+  /** Aborts the calls in flight. */
+  async destroy(): Promise<void> {
+    await Promise.all([this.connections.destroy(), this.#refusing.destroy(), this.#urls.destroy()]);
+  }
+
+  readGauges(): void {
+    for (const controller of this.#controllers) controller.readGauges();
+  }
+
+  #controllerOf(kind: ConnectionKind, cache: WatchCache): ConnectionController {
+    const { config, kube, shared, eventRecorder, metrics, log } = this.#options;
+    const { connections } = this;
+    // The Secret of a ClusterAPIConnection is where only administrators of the operator write.
+    const secretNamespace = ({ metadata }: KubeObject) => metadata.namespace ?? config.leaseNamespace;
+    const changed = (connection: KubeObject) => {
+      this.#enqueueWhere((object) => connections.mayUse(kind.kind, connection, object));
+    };
+    const reconciler = new ConnectionReconciler({
+      ...{ kind, kube, cache, connections, eventRecorder, secretNamespace, changed },
+      sources: shared.sources,
+      recheckMs: config.resyncMs,
+    });
+    return new ConnectionController({
+      ...{ kind, cache, connections, reconciler, secretNamespace, changed, log },
+      inputs: shared.inputs,
+      concurrency: config.concurrency,
+      metrics: metrics.controller,
+    });
+  }
+
+  #enqueueWhere(isAffected: (object: KubeObject) => boolean): void {
+    for (const controller of this.#options.controllers()) controller.enqueueWhere(isAffected);
+  }
+
+  #openClient({ url, mayCall, onTrouble, onInstallation = () => {}, ...parts }: ClientParts): Client {
+    const { config, metrics, tracing } = this.#options;
+    return createApiClient(
+      { ...config, apiUrl: url },
+      {
+        ...parts,
+        ...(mayCall && { mayCall }),
+        ...(onTrouble && { onUnauthenticated: onTrouble }),
+        onInstallation,
+        metrics,
+        tracing,
+        userAgent: 'tunnel-operator',
+      },
+    );
+  }
+
+  #refusingClient(): Client {
+    const { config, metrics, tracing } = this.#options;
+    return createApiClient(config, {
+      ...{ metrics, tracing, userAgent: 'tunnel-operator', budget: new ApiBudget(1), clock: new ApiClock() },
+      onInstallation: () => {},
+      mayCall: async () => {
+        throw new Blocked(REASON.connectionNotFound, 'no connection to the management API');
+      },
+    });
+  }
+}

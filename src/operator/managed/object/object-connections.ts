@@ -1,0 +1,35 @@
+/** The connections to the management API, as the reconcile of an object sees them. */
+import type { Client } from '../../../client/client.ts';
+import { REASON } from '../../contract/reasons.ts';
+import type { KubeObject } from '../../kube/kube-object.ts';
+import type { Blocked, Finding } from '../declaration/external.ts';
+
+export interface ObjectConnection {
+  /** The same for all objects that share it: the name of the connection, with its namespace if it has one. */
+  readonly key: string;
+  /** What the object records; undefined with the operator's own API key. */
+  readonly record: string | undefined;
+  /** As messages name it; undefined with the operator's own API key. */
+  readonly name?: string | undefined;
+  /** Its calls fail while the connection cannot be used. */
+  readonly client: Client;
+  /** Why the object has no connection. No call is made then. */
+  readonly problem?: Blocked | undefined;
+}
+
+export interface ObjectConnections {
+  /** The connection that the object uses, or would use if it were created now. */
+  of(object: KubeObject): ObjectConnection;
+}
+
+/** For commands that use one API key for everything. */
+export const oneConnection = (client: Client): ObjectConnections => {
+  const connection = { key: '', record: undefined, client };
+  return { of: () => connection };
+};
+
+/** What the condition ConnectionResolved says; undefined with the operator's own API key. */
+export function connectionFinding({ record }: ObjectConnection): Finding | undefined {
+  if (record === undefined) return undefined;
+  return { status: 'True', reason: REASON.resolved, message: `Uses ${record}` };
+}

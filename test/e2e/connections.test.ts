@@ -1,0 +1,134 @@
+/** Objects that use an APIConnection of their namespace, and with it another account. */
+import { expect, test } from 'vitest';
+import { findCondition } from '../../src/operator/kube/conditions.ts';
+import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
+import { type Manifest, manifest, ours, POLICIES, policy, SECRETS } from './manifest.ts';
+import { eventually, startStack } from './stack.ts';
+import { type TeamAccount, teamAccount } from './team-account.ts';
+
+const stack = await startStack();
+const { client, kube, namespace } = stack;
+const CONNECTIONS = ours('apiconnections');
+const team = await teamAccount(stack.api.url, 'payments');
+
+const keySecret = (name: string, apiKey: string) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData: { apiKey },
+});
+const connection = (name: string, { apiKey }: Pick<TeamAccount, 'apiKey'>, spec: object = {}): Manifest[] => [
+  keySecret(`${name}-key`, apiKey),
+  manifest('APIConnection', name, { apiKeySecretRef: { name: `${name}-key` }, ...spec }),
+];
+const namesIn = async (account: Pick<typeof client, 'ipPolicies'>) => {
+  const found: string[] = [];
+  for await (const { description } of account.ipPolicies.list()) found.push(description ?? '');
+  return found.sort();
+};
+const condition = async (plural: string, name: string, type: string) => {
+  const object = await kube.get(ours(plural), name, namespace);
+  return findCondition(readStatus(object).conditions ?? [], type);
+};
+const described = (name: string, spec: object = {}) => policy(name, { description: name, ...spec });
+
+test('objects use the default connection of their namespace from its creation on, and keep what they have', async () => {
+  await stack.apply(described('before'));
+  await stack.ready(POLICIES, 'before');
+  await stack.apply(...connection('default', team), described('after'));
+  const { status, object } = await stack.ready(POLICIES, 'after');
+  expect(status.connection).toBe('APIConnection/default');
+  expect(object.metadata.annotations?.['tunnel-operator.dev/connection']).toBe('APIConnection/default');
+  expect(await condition('ippolicies', 'after', 'ConnectionResolved')).toMatchObject({ status: 'True' });
+  await stack.apply(described('before', { metadata: 'changed' }));
+  const before = await stack.ready(POLICIES, 'before');
+  expect(before.status.connection).toBeUndefined();
+  expect([await namesIn(client), await namesIn(team.client)]).toEqual([['before'], ['after']]);
+  expect(await kube.get(CONNECTIONS, 'default', namespace)).toMatchObject({ status: { owner: { id: team.ownerId } } });
+});
+
+test('a connection that is named goes before the default one, and cannot be changed', async () => {
+  const other = await teamAccount(stack.api.url, 'search');
+  await stack.apply(...connection('search', other));
+  await stack.apply(described('named', { connectionRef: { name: 'search' } }));
+  await stack.ready(POLICIES, 'named');
+  expect(await namesIn(other.client)).toEqual(['named']);
+  const refused = await stack.tryApply(described('named', { connectionRef: { name: 'default' } }));
+  expect(refused.stderr).toContain('connectionRef cannot be changed');
+  await stack.remove(POLICIES, 'named');
+  expect(await namesIn(other.client)).toEqual([]);
+});
+
+test('a reference to an object of another connection is refused in words', async () => {
+  const modules = { tlsEdgeRef: { name: 'edge' }, ipRestriction: { ipPolicyRefs: [{ name: 'before' }] } };
+  await stack.apply(manifest('TLSEdge', 'edge'), manifest('TLSEdgeModules', 'edge', modules));
+  await stack.ready(ours('tlsedges'), 'edge');
+  const { ready } = await stack.reason(ours('tlsedgemodules'), 'edge', 'Ready', 'ReferenceNotPermitted');
+  expect(ready?.message).toContain(`IPPolicy ${namespace}/before uses another connection`);
+  await stack.remove(ours('tlsedgemodules'), 'edge');
+});
+
+test('a key is replaced in place, and its successor is used once the old one is gone', async () => {
+  const { id, token } = await team.newKey();
+  await kube.patch(SECRETS, 'default-key', { stringData: { apiKey: token } }, namespace);
+  for await (const key of team.client.apiKeys.list()) {
+    if (key.id !== id && key.owner_id === team.ownerId) await team.client.apiKeys.delete(key.id);
+  }
+  await stack.apply(described('after', { metadata: 'with the new key' }));
+  expect((await stack.ready(POLICIES, 'after')).status.connection).toBe('APIConnection/default');
+});
+
+test('a key of another owner is refused, and its objects make no call until the right one is back', async () => {
+  const stranger = await teamAccount(stack.api.url, 'stranger');
+  const right = await team.newKey().catch(() => undefined);
+  await kube.patch(SECRETS, 'default-key', { stringData: { apiKey: stranger.apiKey } }, namespace);
+  await eventually(async () => {
+    expect(await condition('apiconnections', 'default', 'Ready')).toMatchObject({ reason: 'AccessDenied' });
+  });
+  await stack.apply(described('later'));
+  const { ready } = await stack.reason(POLICIES, 'later', 'Ready', 'ConnectionNotReady');
+  expect(ready?.message).toContain(`APIConnection ${namespace}/default is not Ready`);
+  expect(await namesIn(stranger.client)).toEqual([]);
+  await kube.patch(SECRETS, 'default-key', { stringData: { apiKey: right?.token } }, namespace);
+  await stack.ready(POLICIES, 'later');
+});
+
+test.each([
+  ['https://169.254.169.254', 'must have a public address'],
+  ['http://kubernetes.default.svc', 'must be an https URL'],
+])('%s cannot be called', async (url, message) => {
+  await stack.apply(...connection('elsewhere', team, { url }));
+  await eventually(async () => {
+    const ready = await condition('apiconnections', 'elsewhere', 'Ready');
+    expect(ready).toMatchObject({ status: 'False', reason: 'Rejected' });
+    expect(ready?.message).toContain(message);
+  });
+  await stack.remove(CONNECTIONS, 'elsewhere');
+});
+
+test('a connection is deleted once nothing uses it, and says what does', async () => {
+  await stack.run('delete', 'apiconnection', 'default', '--wait=false');
+  await eventually(async () => {
+    const ready = await condition('apiconnections', 'default', 'Ready');
+    expect(ready).toMatchObject({ reason: 'DeletionBlocked' });
+    expect(ready?.message).toContain(`IPPolicy ${namespace}/after`);
+  });
+  await stack.apply(described('late'));
+  await stack.reason(POLICIES, 'late', 'Ready', 'ConnectionNotReady');
+  await stack.remove(POLICIES, 'after', 'later');
+  await stack.remove(ours('tlsedges'), 'edge');
+  await eventually(async () => expect(await stack.find(CONNECTIONS, 'default')).toBeUndefined());
+  expect(await namesIn(team.client)).toEqual([]);
+  // Nothing was begun for it, so it uses what there is now.
+  await stack.ready(POLICIES, 'late');
+});
+
+test('with --require-connection, nothing is done with the operator’s own key', async () => {
+  await stack.restart(undefined, { requireConnection: true });
+  await stack.apply(described('orphan'));
+  const { ready } = await stack.reason(POLICIES, 'orphan', 'Ready', 'ConnectionNotFound');
+  expect(ready?.message).toContain('create an APIConnection default');
+  expect(await namesIn(client)).not.toContain('orphan');
+  await stack.apply(...connection('default', { apiKey: (await teamAccount(stack.api.url, 'third')).apiKey }));
+  await stack.ready(POLICIES, 'orphan');
+});

@@ -45,11 +45,11 @@ async function newFamily(names: FamilyNames): Promise<string> {
     );
   }
   await write(`src/resources/${file}.ts`, definition(names, prefix));
-  await edit('src/resources/families.ts', (text) =>
+  await edit('src/resources/account-families.ts', (text) =>
     addToList(
       text,
       `import { ${variable} } from './${file}.ts';`,
-      /export const families = \{[^}]*(?=\} as const)/,
+      /export const accountFamilies = \{[^}]*(?=\} as const)/,
       `\n  ${client}: ${variable},\n`,
     ),
   );

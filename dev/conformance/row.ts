@@ -81,6 +81,7 @@ const SAID: Readonly<Record<ErrorCode, RegExp>> = {
   INVALID_REQUEST: /^.+: ./,
   UNAUTHENTICATED: /API key|Authorization header/,
   PERMISSION_DENIED: /^Only admins (of the first account )?may /,
+  QUOTA_EXCEEDED: /^The account has \d+ of at most \d+ .+; delete some, or ask /,
   NOT_FOUND: / does not exist\b| has no /,
   METHOD_NOT_ALLOWED: /^This path supports only [A-Z]/,
   CONFLICT: /\b(already|closed|next|last)\b/,

@@ -1,7 +1,7 @@
 /** The table of a family as SQL, from its definition. */
 import { z } from 'zod';
 import { uniqueColumns, uniqueIndex } from '../../src/api/crud/uniqueness.ts';
-import { CURRENT_ACCOUNT, isOfAccount, REQUEST_ROLE } from '../../src/api/store/account-scope.ts';
+import { CURRENT_ACCOUNT, IS_OTHER_ACCOUNT, isOfAccount, REQUEST_ROLE } from '../../src/api/store/account-scope.ts';
 import { indexedText } from '../../src/api/store/page-statement.ts';
 import { sealedColumn } from '../../src/api/store/repository.ts';
 import type { Field, Resource } from '../../src/resources/definition/resource.ts';
@@ -39,9 +39,13 @@ export function createTable(family: Resource): string {
   return [table, ...indexes, policy(family)].join('\n');
 }
 
-/** Requests see only the rows of their account. */
+/** Requests see only the rows of their account, and create none beyond its quota. */
 const policy = ({ table }: Resource) =>
-  `alter table ${table} enable row level security;\ncreate policy account on ${table} to ${REQUEST_ROLE} using (${isOfAccount});\n`;
+  `alter table ${table} enable row level security;
+create policy account on ${table} to ${REQUEST_ROLE} using (${isOfAccount});
+create trigger account after insert on ${table} for each statement
+  when (${IS_OTHER_ACCOUNT}) execute function check_account();
+`;
 
 /** The index of a filter, which the unique index of a field makes unnecessary. */
 function indexOf({ table }: Resource, name: string, { filterable, unique }: Field): string[] {

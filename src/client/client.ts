@@ -6,6 +6,8 @@
  *     for await (const credential of client.credentials.list()) …
  */
 import { z } from 'zod';
+import { account } from '../resources/account.ts';
+import { accountUsage } from '../resources/account-usage.ts';
 import { type authenticate, authentication, credential } from '../resources/credential.ts';
 import { eventTypeList } from '../resources/definition/event-type.ts';
 import { closedIdempotencyKey, idempotencyDigest, idempotencyScope } from '../resources/definition/idempotency.ts';
@@ -83,6 +85,16 @@ export function createClient(options: ClientOptions) {
     /** The owner of this client's API key, and when the key expires. */
     async whoami(call: CallOptions = {}) {
       return read(whoami, await transport.send({ method: 'GET', path: '/whoami', ...call }));
+    },
+
+    /** The account of this client's API key, and its limits. */
+    async ownAccount(call: CallOptions = {}) {
+      return read(account.view, await transport.send({ method: 'GET', path: '/account', ...call }));
+    },
+
+    /** How many resources of each family the account has, and may have. */
+    async accountUsage(call: CallOptions = {}) {
+      return read(accountUsage, await transport.send({ method: 'GET', path: '/account/usage', ...call }));
     },
 
     /** Replaces all rules of a policy in one transaction. */

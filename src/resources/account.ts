@@ -1,5 +1,7 @@
 /** Accounts (extension): each resource and API key belongs to one, and callers see only what belongs to theirs. */
-import { personName, resource } from './definition/resource.ts';
+import { z } from 'zod';
+import { ACCOUNT_FAMILIES } from './account-families.ts';
+import { optional, personName, resource } from './definition/resource.ts';
 import { bytes } from './formats/text.ts';
 
 /** Has what earlier releases stored. Its admins are platform admins: they may manage accounts and act in each of them. */
@@ -7,6 +9,33 @@ export const FIRST_ACCOUNT = 'acc_01m8j9ky00e008000000000000';
 
 /** Names the account of a request. Without it, the request is made in the account of its API key. */
 export const ACCOUNT_HEADER = 'account';
+
+/** By the names of their tables, which all differ. */
+export const QUOTA_NAMES: readonly string[] = ACCOUNT_FAMILIES.map(({ table }) => table);
+
+/** @param member how many of a family */
+const quotasOf = <T extends z.ZodType>(member: T) =>
+  z.strictObject(
+    Object.fromEntries(
+      QUOTA_NAMES.map((name) => [name, member.meta({ description: 'How many it may have.' }).optional()]),
+    ),
+    {
+      error: ({ code }) => (code === 'unrecognized_keys' ? `must be one of ${QUOTA_NAMES.join(', ')}` : undefined),
+    },
+  );
+const about = {
+  description:
+    'How many resources of a family the account may have, by family. A family that is left out has no limit.',
+  examples: [{ ip_policies: 100 }],
+};
+const count = z.int().min(0).max(100_000);
+const shownQuotas = quotasOf(count).meta(about);
+/** Without those that are null. */
+const quotas = quotasOf(z.nullable(count))
+  .meta(about)
+  .transform((given) =>
+    shownQuotas.parse(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))),
+  );
 
 export const account = resource({
   name: 'account',
@@ -21,10 +50,21 @@ export const account = resource({
     'What belongs to one team. API keys see and change only what belongs to their account. Only platform admins, who are the admins of the first account, may manage accounts.',
   fields: {
     name: personName(bytes(255).meta({ description: 'Name of the account, for people.', examples: ['Payments'] })),
+    quotas: { ...optional(quotas, 'jsonb'), view: z.nullable(shownQuotas) },
+    requests_per_second: optional(
+      z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .meta({
+          description: 'How many requests a second all API keys of the account may make together. Null: no limit.',
+          examples: [500],
+        }),
+    ),
   },
   samples: {
     least: { name: 'account {n}' },
-    full: { name: 'account {n}' },
+    full: { name: 'account {n}', quotas: { ip_policies: 100 }, requests_per_second: 1000 },
     change: { name: 'renamed' },
   },
 });

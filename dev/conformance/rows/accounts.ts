@@ -1,4 +1,4 @@
-import { account } from '../../../src/resources/account.ts';
+import { account, FIRST_ACCOUNT, QUOTA_NAMES } from '../../../src/resources/account.ts';
 import {
   by,
   created,
@@ -11,6 +11,7 @@ import {
   ok,
   patch,
   post,
+  put,
   refused,
   type Section,
 } from '../row.ts';
@@ -18,6 +19,9 @@ import {
 const path = '/accounts';
 const policies = '/ip_policies';
 const inside = { headers: { account: '{team.id}' } };
+const once = { headers: { ...inside.headers, 'idempotency-key': '{unique}' } };
+const forAll = (value: unknown) => Object.fromEntries(QUOTA_NAMES.map((name) => [name, value]));
+const rule = (cidr: string) => ({ cidr, action: 'allow' });
 const team = { team: post(path, { name: 'team {unique}' }) };
 /** An admin of the account, and a key of theirs. */
 const member = {
@@ -119,6 +123,128 @@ export const accounts: Section = {
       ask: post(policies, {}, { headers: { ...inside.headers, 'idempotency-key': '{unique}' } }),
       answer: created(),
       later: [[get(`${policies}/{first.id}`, inside), refused('NOT_FOUND')]],
+    },
+    {
+      rule: 'The quota of a family limits how many of it an account has; null removes it',
+      given: {
+        team: post(path, { name: 'team {unique}', quotas: { ip_policies: 1, users: null } }),
+        policy: post(policies, {}, inside),
+      },
+      ask: post(policies, {}, inside),
+      answer: refused('QUOTA_EXCEEDED', { family: 'ip_policies', limit: '1', used: '1' }),
+      later: [
+        [get(`${path}/{team.id}`), ok({ quotas: { ip_policies: 1 } })],
+        [patch(`${policies}/{policy.id}`, { description: 'changed' }, inside), ok()],
+        [post('/users', { name: 'Ada' }, inside), created()],
+        [del(`${policies}/{policy.id}`, inside), noContent],
+        [post(policies, {}, inside), created()],
+        [post(policies, {}, inside), refused('QUOTA_EXCEEDED')],
+        [patch(`${path}/{team.id}`, { quotas: null }), ok({ quotas: null })],
+        [post(policies, {}, inside), created()],
+      ],
+    },
+    {
+      rule: 'A quota counts all rules of the account, whichever way they are created',
+      given: {
+        team: post(path, { name: 'team {unique}', quotas: { ip_policy_rules: 2 } }),
+        policy: post(policies, {}, inside),
+        rule: post('/ip_policy_rules', { ip_policy_id: '{policy.id}', cidr: '10.0.0.0/8', action: 'allow' }, inside),
+        other: post(policies, {}, inside),
+      },
+      ask: put(`${policies}/{other.id}/rules`, { rules: [rule('10.0.0.0/8'), rule('192.0.2.0/24')] }, inside),
+      answer: refused('QUOTA_EXCEEDED', { family: 'ip_policy_rules', limit: '2', used: '1' }),
+      later: [
+        [get(`${policies}/{other.id}/rules`, inside), ok({ ip_policy_rules: [] })],
+        [put(`${policies}/{other.id}/rules`, { rules: [rule('10.0.0.0/8')] }, inside), ok()],
+        [put(`${policies}/{other.id}/rules`, { rules: [rule('192.0.2.0/24')] }, inside), ok()],
+      ],
+    },
+    {
+      rule: 'A quota is a number of resources of a family; the first account has none',
+      given: team,
+      ask: patch(`${path}/{team.id}`, { quotas: { ip_policy: 1, users: -1, accounts: 3 } }),
+      answer: invalid({
+        '/quotas/ip_policy': /^must be one of ip_policies, ip_policy_rules, .*api_keys$/,
+        '/quotas/users': 'must be at least 0',
+        '/quotas/accounts': /^must be one of/,
+      }),
+      later: [
+        [patch(`${path}/{team.id}`, { quotas: { users: 1.5 } }), invalid({ '/quotas/users': /whole number/ })],
+        [patch(`${path}/${FIRST_ACCOUNT}`, { quotas: { users: 9 } }), invalid({ '/quotas': /first account/ })],
+      ],
+    },
+    {
+      rule: 'A create under an idempotency key that exceeds a quota has not used the key',
+      given: { team: post(path, { name: 'team {unique}', quotas: { ip_policies: 0 } }) },
+      ask: post(policies, {}, once),
+      answer: refused('QUOTA_EXCEEDED'),
+      later: [
+        [patch(`${path}/{team.id}`, { quotas: { ip_policies: 1 } }), ok()],
+        [post(policies, {}, once), created()],
+        [post(policies, {}, once), { ...created(), headers: { 'idempotency-replayed': 'true' } }],
+      ],
+    },
+    {
+      rule: 'The account of the caller is that of the API key',
+      ask: get('/account'),
+      answer: ok({ id: FIRST_ACCOUNT, quotas: null }),
+    },
+    {
+      rule: 'The usage of an account is counted by family',
+      ask: get('/account/usage'),
+      answer: ok({ account: { id: FIRST_ACCOUNT } }),
+    },
+    {
+      rule: 'Everybody may read their account',
+      given: member,
+      ask: get('/account', by('key')),
+      answer: ok({ id: '{team.id}', name: '{team.name}', quotas: null, requests_per_second: null }),
+      later: [
+        [get('/account'), ok({ id: FIRST_ACCOUNT })],
+        [get('/account', { as: 'user' }), ok({ id: FIRST_ACCOUNT })],
+        [get('/account', inside), ok({ id: '{team.id}' })],
+      ],
+    },
+    {
+      rule: 'Everybody may read how many resources of each family their account has, and may have',
+      given: {
+        ...member,
+        policy: post(policies, {}, by('key')),
+        limited: patch(`${path}/{team.id}`, { quotas: { users: 5 } }),
+      },
+      ask: get('/account/usage', by('key')),
+      answer: ok({
+        uri: '{base}/account/usage',
+        account: { id: '{team.id}' },
+        families: {
+          ip_policies: { used: 1, limit: null },
+          users: { used: 1, limit: 5 },
+          api_keys: { used: 1, limit: null },
+          https_edges: { used: 0, limit: null },
+        },
+      }),
+      later: [[get('/account/usage', inside), ok({ families: { ip_policies: { used: 1, limit: null } } })]],
+    },
+    {
+      rule: 'Each family can have a quota',
+      given: team,
+      ask: patch(`${path}/{team.id}`, { quotas: forAll(7) }),
+      answer: ok({ quotas: forAll(7) }),
+      later: [
+        [get('/account/usage', inside), ok({ families: forAll({ used: 0, limit: 7 }) })],
+        [post(path, { name: 'another', quotas: forAll(8) }), created({ quotas: forAll(8) })],
+        [get('/account', inside), ok({ quotas: forAll(7) })],
+      ],
+    },
+    {
+      rule: 'An account can have a limit on requests a second; null removes it',
+      given: team,
+      ask: patch(`${path}/{team.id}`, { requests_per_second: 500 }),
+      answer: ok({ requests_per_second: 500 }),
+      later: [
+        [get('/account', inside), ok({ requests_per_second: 500 })],
+        [patch(`${path}/{team.id}`, { requests_per_second: null }), ok({ requests_per_second: null })],
+      ],
     },
     {
       rule: 'An account can be deleted once it holds nothing',

@@ -55,6 +55,12 @@ export const errors: Section = {
       answer: refused('PERMISSION_DENIED', { request_id: /./ }),
     },
     {
+      rule: 'QUOTA_EXCEEDED, 403: the account may have no more of the family',
+      given: { team: post('/accounts', { name: 'team {unique}', quotas: { ip_policies: 0 } }) },
+      ask: post('/ip_policies', {}, { headers: { account: '{team.id}' } }),
+      answer: refused('QUOTA_EXCEEDED', { family: 'ip_policies', limit: '0', used: '0', request_id: /./ }),
+    },
+    {
       rule: 'NOT_FOUND, 404: the id does not exist',
       ask: get(`/ip_policies/ipp_${NOBODY}`),
       answer: refused('NOT_FOUND', { id: `ipp_${NOBODY}` }),

@@ -44,7 +44,11 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       creates: true,
       manages: 'optionally',
       tagged: true,
-      errors: ['CONFLICT', 'IDEMPOTENCY_KEY_REUSED'],
+      errors: [
+        'CONFLICT',
+        'IDEMPOTENCY_KEY_REUSED',
+        ...(resource.access === 'platform' ? [] : (['QUOTA_EXCEEDED'] as const)),
+      ],
       handle: (call, api) => create(api, family, call),
     }),
   );

@@ -27,6 +27,7 @@ import { closeIdempotencyKey } from './idempotency-keys.ts';
 import { closeIdempotencyScope, getIdempotencyScope } from './idempotency-scopes.ts';
 import { ipPolicies } from './ip-policy.ts';
 import { ipPolicyRules } from './ip-policy-rule.ts';
+import { getAccountUsage, getOwnAccount } from './own-account.ts';
 import { ACCOUNT_KEYS, reservedDomains } from './reserved-domain.ts';
 import { managerOperations } from './resource-managers.ts';
 import { sshCertificateAuthorities } from './ssh-certificate-authority.ts';
@@ -78,6 +79,8 @@ export const OPERATIONS: readonly Operation[] = [
   redeliver,
   replayEvents,
   getWhoami,
+  getOwnAccount,
+  getAccountUsage,
   closeIdempotencyKey,
   getIdempotencyScope,
   closeIdempotencyScope,

@@ -92,7 +92,7 @@ export const replaceRuleSet = (policies: Policies, rules: Rules): Operation =>
     readOnly: RULE_SET_READ_ONLY,
     manages: 'optionally',
     success: { status: 200, description: 'All rules of the policy.', schema: ruleSetView },
-    errors: ['NOT_FOUND', 'PRECONDITION_FAILED'],
+    errors: ['NOT_FOUND', 'PRECONDITION_FAILED', 'QUOTA_EXCEEDED'],
     async handle(call, api) {
       // Outside the transaction, which may be retried.
       call.reserve(await sizeOf(api.db, call.params.id));

@@ -1,4 +1,4 @@
-/** Rate limits for each API key, for all keys of an owner, and for each address without a valid key. */
+/** Rate limits for each API key, for all keys of an owner and of an account, and for each address without a valid key. */
 import { isIP } from 'node:net';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -29,10 +29,13 @@ export const RATE_LIMITS: RateLimits = {
   knownKeys: 5000,
 };
 
-/** An owner and their key, whose limits a request counts towards. */
+/** An owner, their key and their account, whose limits a request counts towards. */
 export interface KeyHolder {
   id: string;
   keyId: string;
+  account: string;
+  /** Of the account; null: no limit. */
+  requestsPerSecond: number | null;
 }
 
 declare module 'fastify' {
@@ -82,9 +85,14 @@ export async function addRateLimits(
   await app.register(rateLimit, { global: false, timeWindow: windowMs });
   app.decorateRequest('keyHolder', null);
   const counters = [
-    // The key comes first: a refused request must not count towards the limit of its owner's other keys.
+    // The key comes first: a refused request must not count towards the limit of its owner's other keys, or of other owners.
     ...(perKey === 0 ? [] : [app.createRateLimit({ max: perKey, keyGenerator: (r) => r.keyHolder?.keyId ?? '' })]),
     ...(perOwner === 0 ? [] : [app.createRateLimit({ max: perOwner, keyGenerator: (r) => r.keyHolder?.id ?? '' })]),
+    app.createRateLimit({
+      max: (r) => ((r.keyHolder?.requestsPerSecond ?? 0) * windowMs) / 1000,
+      keyGenerator: (r) => r.keyHolder?.account ?? '',
+      allowList: (r) => r.keyHolder?.requestsPerSecond == null,
+    }),
   ];
   const strangers = perAddress === 0 ? undefined : app.createRateLimit({ max: perAddress, keyGenerator: addressOf });
   /** By fingerprint. */
@@ -114,9 +122,9 @@ export async function addRateLimits(
     if (usage && !usage.isAllowed && usage.remaining === 0) refuse(reply, usage);
   }
 
-  function remember(fingerprint: string, { id, keyId }: KeyHolder): void {
+  function remember(fingerprint: string, { id, keyId, account, requestsPerSecond }: KeyHolder): void {
     known.delete(fingerprint);
-    known.set(fingerprint, { id, keyId });
+    known.set(fingerprint, { id, keyId, account, requestsPerSecond });
     if (known.size > knownKeys) for (const oldest of known.keys().take(1)) known.delete(oldest);
   }
 

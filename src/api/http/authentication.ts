@@ -17,6 +17,8 @@ export interface Caller {
   secret: string;
   /** Id of the account that the call is made in: that of the key, unless a platform admin has chosen another one. */
   account: string;
+  /** How many requests all keys of the account that the key belongs to may make together; null: no limit. */
+  requestsPerSecond: number | null;
   /** The caller in this account, to whom idempotency keys belong. */
   principal: string;
   /** An admin of the first account. */
@@ -30,7 +32,8 @@ export interface Caller {
 const AUTHENTICATE = `
   select k.id, k.owner_id, k.account_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
          k.expires_at, k.expires_at <= now() as expired, ${IS_DUE} as use_due,
-         (select id from installation) as installation
+         (select id from installation) as installation,
+         (select requests_per_second from accounts where id = k.account_id) as requests_per_second
     from api_keys k
     left join users u on u.id = k.owner_user_id
     left join bot_users b on b.id = k.owner_bot_id
@@ -46,6 +49,7 @@ const row = z.object({
   expired: z.boolean().nullable(),
   use_due: z.boolean(),
   installation: z.string(),
+  requests_per_second: z.number().nullable(),
 });
 
 /** The credentials of a request, before they are looked up. */
@@ -90,13 +94,14 @@ async function authenticate(db: Executor, { secret, hash }: Key, use: LastUse | 
     expires_at,
     use_due,
     installation,
+    requests_per_second: requestsPerSecond,
   } = row.parse(found);
   if (expired === true) throw unauthenticated('The API key has expired.');
   if (!active) throw unauthenticated('The owner of the API key is inactive.');
   if (use_due) use?.note(keyId);
   const isPlatformAdmin = admin && account === FIRST_ACCOUNT;
   return {
-    ...{ id: owner_id, principal: owner_id, account, isVisiting: false },
+    ...{ id: owner_id, principal: owner_id, account, requestsPerSecond, isVisiting: false },
     ...{ admin, isPlatformAdmin, keyId, keyExpiresAt: expires_at, secret, installation },
   };
 }

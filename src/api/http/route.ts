@@ -20,6 +20,7 @@ import {
   type OperationResult,
   type PathParameter,
 } from './operation.ts';
+import { explainQuota } from './quotas.ts';
 import {
   checkHeaders,
   checkSingle,
@@ -150,7 +151,7 @@ function addRoute(
       request.charge?.check();
       const call = read(request, withoutPermit);
       const db = operation.access === 'platform' ? api.db : api.db.within(call.caller.account);
-      const result = await operation.handle(call, { ...api, db });
+      const result = await operation.handle(call, { ...api, db }).catch((error: unknown) => explainQuota(db, error));
       return reply.sent ? undefined : send(reply, success.status, result);
     } catch (error) {
       // The handler timeout has sent a response already.

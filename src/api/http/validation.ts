@@ -120,7 +120,7 @@ function* reasons(
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys')
       for (const key of issue.keys) {
-        const reason = part === 'body' ? 'unknown field' : unknownParameter(schema);
+        const reason = part === 'body' ? issue.message : unknownParameter(schema);
         yield [[...issue.path, key], reason, reason];
       }
     // A repeated query parameter arrives as an array.
@@ -191,7 +191,7 @@ function reasonOf(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): string {
     case 'invalid_union':
       return 'matches none of the allowed forms';
     case 'unrecognized_keys':
-      return 'has unknown fields';
+      return 'unknown field';
     case 'custom':
       return 'is not valid';
     default:

@@ -10,6 +10,7 @@ const MEANING: Record<ErrorCode, string> = {
   INVALID_REQUEST: 'The request is invalid. `details` lists every bad field, parameter and header.',
   UNAUTHENTICATED: 'The API key is missing, unknown or expired, or its owner is inactive.',
   PERMISSION_DENIED: 'The caller may not do this.',
+  QUOTA_EXCEEDED: 'The account may have no more resources of this family.',
   NOT_FOUND: 'The resource does not exist, or is hidden from the caller.',
   METHOD_NOT_ALLOWED: 'The path does not support this method.',
   CONFLICT:

@@ -23,6 +23,9 @@ export const isOfAccount = `account_id = (select current_setting('${SETTING}', t
 /** The account that new rows belong to: that of the statement, or the first one. */
 export const CURRENT_ACCOUNT = `coalesce(nullif(current_setting('${SETTING}', true), ''), '${FIRST_ACCOUNT}')`;
 
+/** Whether the statement is within another account than the first one, which is never deleted and has no quotas. */
+export const IS_OTHER_ACCOUNT = `current_setting('${SETTING}', true) not in ('', '${FIRST_ACCOUNT}')`;
+
 /** Fixes the search path of a connection: "$user" in it would be the role of requests later on. */
 export const FIX_SEARCH_PATH = `
   select set_config('search_path', (select string_agg(quote_ident(s), ', ') from unnest(current_schemas(false)) s), false)`;

@@ -11,6 +11,7 @@ const failure = z.object({
 
 const UNIQUE_VIOLATION = '23505';
 const FOREIGN_KEY_VIOLATION = '23503';
+const CHECK_VIOLATION = '23514';
 
 /** A deadlock or a serialisation failure: the same transaction may well succeed when run again. */
 const RETRY = new Set(['40001', '40P01']);
@@ -108,6 +109,12 @@ export function violation(error: unknown): Violation | undefined {
   return /is still referenced/.test(detail)
     ? { kind: 'referenced', constraint, table }
     : { kind: 'missing', constraint };
+}
+
+/** The quota that a statement exceeded, if that is why it failed. */
+export function exceededQuota(error: unknown): { family: string; limit: number } | undefined {
+  const { code, constraint, table: family = '', detail } = read(error);
+  return code === CHECK_VIOLATION && constraint === 'account_quota' ? { family, limit: Number(detail) } : undefined;
 }
 
 function read(error: unknown): z.output<typeof failure> {

@@ -29,6 +29,17 @@ export const HOSTPORT_LOCKS = 1_211_004_328;
  */
 export const COVERING_LOCKS = 1_211_004_329;
 
+/**
+ * The same for hashes of accounts: transactions that create something in an account share the lock, and its deletion takes it
+ * alone. The trigger that takes it (migration 0033) also has locks of 1_211_004_331, by account and family with a quota.
+ */
+const ACCOUNT_LOCKS = 1_211_004_330;
+
+/** Waits for transactions that create something in an account, and keeps others from it. */
+export async function lockAccount(tx: Executor, id: string): Promise<void> {
+  await tx.query({ text: 'select pg_advisory_xact_lock($1, hashtext($2))', values: [ACCOUNT_LOCKS, id] });
+}
+
 /** Waits for a lock, which the transaction then holds until it ends. */
 export async function lockUntilCommit(tx: Executor, lock: (typeof LOCKS)['users' | 'bootstrap']): Promise<void> {
   await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [lock] });

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { addressOf, type RateLimits } from '../../../src/api/guard/rate-limit.ts';
+import { ACCOUNT_HEADER, account } from '../../../src/resources/account.ts';
+import { apiKey } from '../../../src/resources/api-key.ts';
+import { user } from '../../../src/resources/user.ts';
 import { type Reply, startTestApi } from '../harness.ts';
 
 /** Longer than any test, so that no second window begins. */
@@ -79,6 +82,32 @@ describe('an owner', async () => {
     await caller.get('/ip_policies');
     expect(seen(await other.admin.get('/ip_policies'))).toEqual([429, String(OF_OWNER), '0']);
   });
+});
+
+test('the keys of an account share its limit, which can change at any time; other accounts are not affected', async () => {
+  const api = await start({ windowMs: 60_000, perKey: 0, perOwner: 0 });
+  const { id } = (await api.admin.post('/accounts', { name: 'a team' })).as(account.view);
+  const inside = { [ACCOUNT_HEADER]: id };
+  const newMember = async () => {
+    const owner = (await api.admin.post('/users', { name: 'Ada', admin: true }, inside)).as(user.view);
+    const { token } = (await api.admin.post('/api_keys', { owner_id: owner.id }, inside)).as(apiKey.view);
+    return api.withKey(owner.id, String(token));
+  };
+  const [one, other] = [await newMember(), await newMember()];
+  for (const caller of [one, other])
+    expect((await caller.get('/account')).headers).not.toHaveProperty('ratelimit-limit');
+  await api.admin.patch(`/accounts/${id}`, { requests_per_second: 1 });
+  // Counted by the limit that was read before; these requests read the new one.
+  for (const caller of [one, other]) await caller.get('/account');
+  const replies = [...(await times(30, () => one.get('/account'))), ...(await times(30, () => other.get('/account')))];
+  expect(replies.map(({ status }) => status)).toEqual(Array(60).fill(200));
+  expect(replies.at(-1)?.headers).toMatchObject({ 'ratelimit-limit': '60', 'ratelimit-remaining': '0' });
+  for (const caller of [one, other]) {
+    const reply = await caller.get('/account');
+    expect(reply.error.error_code).toBe('RATE_LIMITED');
+    expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
+  }
+  expect((await api.admin.get('/account', inside)).status).toBe(200);
 });
 
 describe('an address', async () => {

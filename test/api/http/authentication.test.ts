@@ -12,6 +12,7 @@ const OWNER = {
   use_due: false,
   installation: 'one',
   account_id: 'acc_1',
+  requests_per_second: null,
 };
 
 /** A database that returns these rows, and the statements sent to it. */
@@ -34,6 +35,7 @@ describe('an Authorization header', () => {
       id: 'usr_1',
       principal: 'usr_1',
       account: 'acc_1',
+      requestsPerSecond: null,
       admin: false,
       isPlatformAdmin: false,
       isVisiting: false,

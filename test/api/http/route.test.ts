@@ -31,6 +31,7 @@ const db: Database = {
       expired: null,
       use_due: false,
       installation: 'one',
+      requests_per_second: null,
     },
   ],
 };

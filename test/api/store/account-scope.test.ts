@@ -12,6 +12,8 @@ const add = (on: Pick<typeof db, 'query'>, id: string) =>
 const idsOf = async (on: Pick<typeof db, 'query'>) =>
   (await run(on, 'select id from ip_policies order by id')).map(({ id }) => id);
 
+for (const id of ['acc_one', 'acc_other'])
+  await run(db, 'insert into accounts (id, name, created_at, updated_at) values ($1, $1, now(), now())', id);
 await add(one, 'ipp_1');
 await add(other, 'ipp_2');
 await add(db, 'ipp_3');

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { uniqueColumns, uniqueIndex } from '../../../src/api/crud/uniqueness.ts';
 import { REQUEST_ROLE } from '../../../src/api/store/account-scope.ts';
+import { ACCOUNT_FAMILIES } from '../../../src/resources/account-families.ts';
 import type { Resource } from '../../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../../src/resources/families.ts';
 import { startTestApi } from '../harness.ts';
@@ -30,8 +31,7 @@ describe.each(FAMILIES.map((family) => [family.table, family] as const))('the ta
   });
 });
 
-const OF_NO_ACCOUNT = ['accounts'];
-test.each(FAMILIES.map(({ table }) => table).filter((table) => !OF_NO_ACCOUNT.includes(table)))(
+test.each(ACCOUNT_FAMILIES.map(({ table }) => table))(
   'requests see only the rows of their account in the table %s',
   async (table) => {
     const text = `
@@ -40,6 +40,17 @@ test.each(FAMILIES.map(({ table }) => table).filter((table) => !OF_NO_ACCOUNT.in
     expect(await api.rows(text, [table])).toEqual([
       { enabled: true, condition: expect.stringMatching(/^\(account_id = /), roles: [REQUEST_ROLE] },
     ]);
+  },
+);
+
+test.each(ACCOUNT_FAMILIES.map(({ table }) => table))(
+  'rows of the table %s are counted for the quota of their account, by an index',
+  async (table) => {
+    const trigger = `
+      select tgfoid::regproc::text as function from pg_trigger where tgrelid = to_regclass($1) and tgname = 'account'`;
+    expect(await api.rows(trigger, [table])).toEqual([{ function: 'check_account' }]);
+    const index = "select pg_get_indexdef(to_regclass($1 || '_by_account')) as index";
+    expect(await api.rows(index, [table])).toEqual([{ index: expect.stringMatching(/\(account_id, id\)$/) }]);
   },
 );
 

@@ -11,7 +11,11 @@ is generated from \`dev/conformance/permissions.ts\` by \`npm run generate\`.
 
 - **yes**: with every resource.
 - **own**: with the caller's own resources. Those of other owners are 404 and in no list; creating one for another owner is 403.
+- **GET**: as an editor, but by this method only; all others are 403.
 - **401**, **403**: refused with that status, without a change.
+
+A user or bot is an editor unless it has another [role](api/authentication.md#roles). A viewer sees no secrets. An API key with
+[scopes](api/authentication.md#scopes) may do less than its owner: what it lacks the scope for is 403.
 
 All of it is within the caller's [account](accounts.md); an admin is one of that account. To manage accounts themselves, an admin must be one of
 the first account: others get 403.
@@ -51,7 +55,7 @@ function columnsOf(permissions: Permissions): Column[] {
   return [...alike.values()].map((callers) => ({ callers, verdicts: callers[0] ? verdictsOf(callers[0]) : [] }));
 }
 
-/** Methods of a path with the same permissions share a row. */
+/** Methods of a path with the same permissions for the callers of the first column share a row. */
 function rowsOf(
   operations: readonly { method: string; path: string }[],
   permissions: Permissions,
@@ -59,13 +63,23 @@ function rowsOf(
 ): string[][] {
   const all = operations.map(({ method, path }) => {
     const verdicts = permissions[`${method} ${path}`];
-    const cells = columns.map(({ callers }) => String((callers[0] && verdicts?.[callers[0]]) ?? '?'));
+    const cells = columns.map(({ callers }) => (callers[0] && verdicts?.[callers[0]]) ?? 403);
     return { method, path, cells };
   });
-  return [...Map.groupBy(all, ({ path, cells }) => [path, ...cells].join(' ')).values()].map((alike) => {
+  return [...Map.groupBy(all, ({ path, cells }) => `${path} ${cells[0]}`).values()].map((alike) => {
     const methods = alike.map(({ method }) => method).join(', ');
-    return [`\`${methods} ${alike[0]?.path}\``, ...(alike[0]?.cells ?? [])];
+    const cellOf = (_: unknown, column: number) =>
+      merged(alike.map(({ method, cells }) => ({ method, verdict: cells[column] ?? 403 })));
+    return [`\`${methods} ${alike[0]?.path}\``, ...columns.map(cellOf)];
   });
+}
+
+/** One verdict for several methods: that of all, or the methods that are not refused. */
+function merged(cells: readonly { method: string; verdict: Verdict }[]): string {
+  const verdicts = new Set(cells.map(({ verdict }) => verdict));
+  if (verdicts.size === 1) return [...verdicts].join();
+  const permitted = cells.filter(({ verdict }) => typeof verdict === 'string');
+  return permitted.map(({ method }) => method).join(', ');
 }
 
 function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -45,7 +45,11 @@ const immutableFields = ({ family, one, address, made }: Subject): Row[] =>
       given: made,
       ask: patch(address, { [name]: 'another' }),
       answer: invalid({ [`/${name}`]: 'cannot be changed' }),
-      later: isShown(field) && field.storage !== 'none' ? [[patch(address, sentBack), ok(sentBack)]] : [],
+      // A field that may be left out has its own rows.
+      later:
+        isShown(field) && field.storage !== 'none' && !(field.view instanceof z.ZodOptional)
+          ? [[patch(address, sentBack), ok(sentBack)]]
+          : [],
     };
   });
 

@@ -80,7 +80,8 @@ export const noContent: Expected = { status: 204 };
 const SAID: Readonly<Record<ErrorCode, RegExp>> = {
   INVALID_REQUEST: /^.+: ./,
   UNAUTHENTICATED: /API key|Authorization header/,
-  PERMISSION_DENIED: /^Only admins (of the first account )?may /,
+  PERMISSION_DENIED:
+    /^Only admins (of the first account )?may |^The owner of the API key is a viewer|^The API key lacks /,
   QUOTA_EXCEEDED: /^The account has \d+ of at most \d+ .+; delete some, or ask /,
   NOT_FOUND: / does not exist\b| has no /,
   METHOD_NOT_ALLOWED: /^This path supports only [A-Z]/,

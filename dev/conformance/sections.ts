@@ -30,6 +30,7 @@ import { ipPolicyRules } from './rows/ip-policy-rules.ts';
 import { limits } from './rows/limits.ts';
 import { reservedDomains } from './rows/reserved-domains.ts';
 import { resourceManagers } from './rows/resource-managers.ts';
+import { rolesAndScopes } from './rows/roles.ts';
 import { sshCertificateAuthorities } from './rows/ssh-certificate-authorities.ts';
 import { sshHostCertificates } from './rows/ssh-host-certificates.ts';
 import { tlsCertificates } from './rows/tls-certificates.ts';
@@ -76,6 +77,7 @@ const OWN: readonly Section[] = [
   eventDeliveries,
   users,
   apiKeys,
+  rolesAndScopes,
   accounts,
   whoami,
   limits,

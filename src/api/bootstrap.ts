@@ -42,7 +42,8 @@ const keys = repository(apiKey, ['token_hash']);
 const users = repository(user);
 
 const KNOWN = `
-  select k.id, coalesce(u.admin and u.active and (k.expires_at is null or k.expires_at > now()), false) as works
+  select k.id,
+         coalesce(u.admin and u.active and k.scopes is null and (k.expires_at is null or k.expires_at > now()), false) as works
     from api_keys k left join users u on u.id = k.owner_id
    where k.token_hash = $1`;
 

@@ -160,7 +160,7 @@ export async function startApi(
     if (given?.unusable !== undefined)
       logger?.warn(
         { api_key_id: given.unusable },
-        'BOOTSTRAP_API_KEY is not a working admin key: it has expired, or its owner is inactive or no admin',
+        'BOOTSTRAP_API_KEY is not a working admin key: it has expired or has scopes, or its owner is inactive or no admin',
       );
     if (config.operatorApiKey !== undefined)
       await bootstrapOperator(db, config.operatorApiKey, eventBase).catch(blameDatabase);

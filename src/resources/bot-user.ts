@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { field, personName, resource } from './definition/resource.ts';
 import { bytes } from './formats/text.ts';
+import { botRole } from './role.ts';
 
 const active = z.boolean().meta({ description: 'If false, the API keys and authtokens of the bot do not work.' });
 
@@ -16,11 +17,12 @@ export const botUser = resource({
   description: 'An identity for a program. A bot is never an admin.',
   fields: {
     name: personName(bytes(255).meta({ description: 'Name of the bot, for people.', examples: ['deploy bot'] })),
+    role: botRole,
     active: field(z.boolean(), active, 'optional', true, true),
   },
   samples: {
     least: { name: 'bot {n}' },
-    full: { name: 'bot {n}', active: true },
+    full: { name: 'bot {n}', role: 'viewer', active: true },
     change: { name: 'renamed', active: false },
   },
 });

@@ -14,6 +14,7 @@ export const whoami = z
         uri: z.url().meta({ description: 'Address of the user or bot.' }),
         type: z.enum([user.name, botUser.name]).meta({ description: 'Whether it is a user or a bot.' }),
         name: user.view.shape.name.meta({ description: 'Name of the user or bot.' }),
+        role: user.view.shape.role,
       })
       .meta({ description: 'The user or bot that owns the API key in use.' }),
     installation_id: z.uuid().meta({
@@ -22,6 +23,8 @@ export const whoami = z
         'Identifies the installation, also in the header `Installation-Id` of each response. Another id means another database, in which other resources exist.',
     }),
     admin: z.boolean().meta({ description: 'Whether the owner is an admin.' }),
-    api_key: apiKey.view.pick({ id: true, uri: true, expires_at: true }).meta({ description: 'The API key in use.' }),
+    api_key: apiKey.view
+      .pick({ id: true, uri: true, scopes: true, expires_at: true })
+      .meta({ description: 'The API key in use.' }),
   })
   .meta({ id: 'Whoami', description: 'The caller, and the API key in use.' });

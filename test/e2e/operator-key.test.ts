@@ -38,6 +38,20 @@ describe("an operator whose key is not an admin's", skipFor(IN_PODS), async () =
     await stack.client.users.update(String(owner?.id), { admin: false });
   });
 
+  test('says what to do about a key whose owner is a viewer', async () => {
+    const { items } = await stack.client.users.page();
+    const id = String(items.find(({ name }) => name === 'Bootstrap operator')?.id);
+    await stack.client.users.update(id, { role: 'viewer' });
+    await stack.apply(policy('unread'));
+    const { ready } = await stack.reason(POLICIES, 'unread', 'Ready', 'AccessDenied');
+    expect(ready?.message).toBe(
+      "The management API denies access to the operator's API key: The owner of the API key is a viewer, who may only read. Make the key's owner an editor, or give the operator another API key",
+    );
+    await stack.client.users.update(id, { role: null });
+    await stack.reconciled(POLICIES, 'unread');
+    await stack.ready(POLICIES, 'unread');
+  });
+
   test('is refused tokens of another owner, by the name of the field', async () => {
     const { id: ownerId } = await stack.client.botUsers.create({ name: 'another' });
     await stack.apply(credential('others', { ownerId }), manifest('APIKey', 'others', { ownerId }));

@@ -55,7 +55,22 @@ export const botUsers: Section = {
       given: made,
       ask: post(path, { name: 'a bot', admin: true }),
       answer: invalid({ '/admin': 'unknown field' }),
-      later: [[patch(`${path}/{made.id}`, { admin: true }), invalid({ '/admin': 'unknown field' })]],
+      later: [
+        [patch(`${path}/{made.id}`, { admin: true }), invalid({ '/admin': 'unknown field' })],
+        [post(path, { name: 'a bot', role: 'admin' }), invalid({ '/role': 'must be "editor" or "viewer"' })],
+      ],
+    },
+    {
+      rule: 'The role of a bot shows only once it is set; null takes it back',
+      ask: post(path, { name: 'a bot' }),
+      answer: created({ role: undefined }),
+      given: { made: post(path, { name: 'a bot', role: 'viewer' }) },
+      later: [
+        [get(`${path}/{made.id}`), ok({ role: 'viewer' })],
+        [patch(`${path}/{made.id}`, { name: 'renamed' }), ok({ role: 'viewer' })],
+        [patch(`${path}/{made.id}`, { role: null }), ok({ role: undefined })],
+        [patch(`${path}/{made.id}`, { role: '' }), ok({ role: undefined })],
+      ],
     },
     {
       rule: 'A bot that owns credentials or API keys cannot be deleted; the error names them',

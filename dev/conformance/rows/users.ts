@@ -50,6 +50,42 @@ export const users: Section = {
       rule: 'The last active admin cannot become a plain user',
       ask: patch(`${path}/{admin.id}`, { admin: false }),
       answer: last,
+      later: [[patch(`${path}/{admin.id}`, { role: 'viewer' }), last]],
+    },
+    {
+      rule: 'The role "admin" and "admin" are the same: the one follows the other',
+      ask: post(path, { name: 'Ada', role: 'admin' }),
+      answer: created({ admin: true, role: 'admin' }),
+      given: { made: post(path, { name: 'Ada', role: 'viewer' }) },
+      later: [
+        [patch(`${path}/{made.id}`, { admin: true }), ok({ admin: true, role: 'admin' })],
+        [patch(`${path}/{made.id}`, { admin: false }), ok({ admin: false, role: 'editor' })],
+        [patch(`${path}/{made.id}`, { role: 'admin', admin: true }), ok({ admin: true, role: 'admin' })],
+        [patch(`${path}/{made.id}`, { role: 'viewer' }), ok({ admin: false, role: 'viewer' })],
+        [patch(`${path}/{made.id}`, { admin: false }), ok({ admin: false, role: 'viewer' })],
+      ],
+    },
+    {
+      rule: 'A role that contradicts "admin" is refused',
+      given: made,
+      ask: post(path, { name: 'Ada', role: 'editor', admin: true }),
+      answer: invalid({ '/role': /^contradicts "admin", which is true/ }),
+      later: [
+        [patch(`${path}/{made.id}`, { role: 'admin', admin: false }), invalid({ '/role': /which is false/ })],
+        [patch(`${path}/{made.id}`, { role: 'viewer', admin: true }), invalid({ '/role': /which is true/ })],
+      ],
+    },
+    {
+      rule: 'The role of a user shows only once it is set; null leaves it to "admin"',
+      ask: post(path, { name: 'Ada', admin: true }),
+      answer: created({ role: undefined }),
+      given: { made: post(path, { name: 'Ada', role: 'admin' }) },
+      later: [
+        [patch(`${path}/{made.id}`, { role: null }), ok({ admin: true, role: undefined })],
+        [patch(`${path}/{made.id}`, { admin: false }), ok({ admin: false, role: undefined })],
+        [patch(`${path}/{made.id}`, { role: 'viewer' }), ok({ admin: false, role: 'viewer' })],
+        [patch(`${path}/{made.id}`, { role: null }), ok({ admin: false, role: undefined })],
+      ],
     },
     {
       rule: 'The last active admin cannot become inactive',

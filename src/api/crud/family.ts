@@ -4,8 +4,10 @@ import { type ManagedPart, WHOLE } from '../../resources/definition/manager.ts';
 import { type Fields, isShown, type Resource, type View } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
+import { seesSecrets } from '../http/authorization.ts';
 import { checkIfMatch } from '../http/entity-tags.ts';
-import type { Api, Call, Operation, OperationResult, PathParameter } from '../http/operation.ts';
+import type { Api, Call, Operation, OperationResult, PathParameter, Permission } from '../http/operation.ts';
+import type { Secrets } from '../secrets/sealing.ts';
 import type { Executor } from '../store/database.ts';
 import { type Author, changeEvent, type OutboxEvent } from '../store/outbox.ts';
 import { FIRST } from '../store/page-statement.ts';
@@ -28,8 +30,11 @@ export function singleParameters(resource: Resource): Record<'id', PathParameter
   return { ...above, id: idParameter(resource) };
 }
 
-/** Who may use the operations of a family. In families with owners, callers who are not admins see only their own. */
-export const accessOf = ({ access }: Resource) => (access === 'owner' ? 'anyone' : access);
+/** What the operations of a family have in common. In families with owners, callers who are not admins see only their own. */
+export function belongingTo(resource: Pick<Resource, 'tag' | 'access' | 'table'>): Permission & Pick<Operation, 'tag'> {
+  const { tag, access, table } = resource;
+  return { tag, access: access === 'owner' ? 'anyone' : access, family: table };
+}
 
 /** The values of fields that a request leaves out. */
 export function initialFields(fields: Fields): Readonly<Record<string, unknown>> {
@@ -57,6 +62,8 @@ export interface Family<R extends Resource = Resource> {
   linked(stored: Readonly<Record<string, unknown>>, base: string): object;
   /** Its fields with secret parts. */
   sealed: SealedFields;
+  /** A row of the database as this call may see it: with its secrets, or without. */
+  opened(secrets: Secrets, row: Row, call: Pick<Call, 'caller'>): Row;
   /** The view that events and stored responses have: without the secret parts of values. */
   showShort(row: Row, base: string): ViewOfRow;
   /** The view as the hooks see it, with the types of the definition. */
@@ -104,6 +111,7 @@ export function createFamily<R extends Resource>(resource: R, hooks: Hooks<R>): 
     secret,
     shownOnce: secretField && isShown(secretField) ? secret : undefined,
     sealed,
+    opened: (secrets, row, { caller }) => (seesSecrets(caller) ? sealed.open(secrets, row) : sealed.shorten(row)),
     show,
     showShort: (row, base) => show(sealed.shorten(row), base),
     linked: linker(resource),

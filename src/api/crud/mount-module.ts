@@ -10,13 +10,14 @@ import { readOnlyInModule } from '../../resources/definition/read-only.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
 import { notFound } from '../errors/errors.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
+import { seesSecrets } from '../http/authorization.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Api, operation } from '../http/operation.ts';
 import { isSame, memberOf, refuseUnless } from '../http/read-only-members.ts';
 import { type Change, changeEvent } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
 import {
-  accessOf,
+  belongingTo,
   type Family,
   initialFields,
   type SingleCall,
@@ -48,8 +49,7 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
   const common = {
     path: `${resource.path}/{id}/${module.name}`,
     params: singleParameters(resource),
-    tag: resource.tag,
-    access: accessOf(resource),
+    ...belongingTo(resource),
     tagged: true,
   } as const;
   const success = { status: 200, description: 'The module.', schema: module.view } as const;
@@ -130,7 +130,8 @@ export function mountModule<R extends Resource, F extends Fields>(family: Family
         const row = family.require(await family.rows.get(api.db, id), id, call);
         const settings = require(await getModule(api.secrets, api.db, id, module), id);
         if (isUnchanged(call.ifNoneMatch, row.revision)) return { status: 304, revision: row.revision };
-        return { body: show(settings, call.base), revision: row.revision };
+        const seen = seesSecrets(call.caller) ? settings : shortened(module, settings);
+        return { body: show(seen, call.base), revision: row.revision };
       },
     }),
   );
@@ -161,7 +162,7 @@ function kindOf(before: Settings | undefined, after: Settings | undefined): Chan
   return after ? 'updated' : 'deleted';
 }
 
-/** The settings as events show them. */
+/** The settings as events show them, and as viewers see them. */
 function shortened({ fields }: Module, settings: Settings): Settings {
   const shown = Object.entries(settings).map(([name, value]) => {
     const { sealed, shorten } = fields[name] ?? {};

@@ -4,7 +4,7 @@ import { readOnlyInCreate, readOnlyInUpdate } from '../../resources/definition/r
 import type { Resource } from '../../resources/definition/resource.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
 import { operation, type PathParameter } from '../http/operation.ts';
-import { accessOf, createFamily, type Family, idParameter, singleParameters } from './family.ts';
+import { belongingTo, createFamily, type Family, idParameter, singleParameters } from './family.ts';
 import type { Hooks } from './hooks.ts';
 import { listQuery } from './list-query.ts';
 import { create, get, list, remove, update } from './operations.ts';
@@ -13,13 +13,13 @@ import { listView } from './paging.ts';
 /** A family with its five operations; more can be added. */
 export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Family<R> {
   const family = createFamily(resource, hooks);
-  const { path, tag, parent } = resource;
+  const { path, parent } = resource;
   const one = words(resource.name);
   // Two families may share the name of their lists, but not that of their tables.
   const many = words(resource.table);
   const above: Record<string, PathParameter> = parent ? { [parent.parameter]: idParameter(parent.of) } : {};
   const params = singleParameters(resource);
-  const common = { tag, access: accessOf(resource) } as const;
+  const common = belongingTo(resource);
   const single = { path: `${path}/{id}`, params, tagged: true, ...common } as const;
   const shown = { status: 200, description: `The ${one}.`, schema: resource.view } as const;
 

@@ -135,13 +135,13 @@ export async function list<R extends Resource>(
   family: Family<R>,
   call: Call<string, ListQuery, unknown>,
 ): Promise<OperationResult> {
-  const { resource, rows, sealed } = family;
+  const { resource, rows } = family;
   await requireParent(api.db, family, call.params);
   const query = pageQuery(family, call.query, family.scope(call));
   const account = resource.access === 'platform' ? undefined : call.caller.account;
   const found = query ? await rows.page(api.db, { ...query, account, maxBytes: MAX_PAGE_BYTES }) : NO_ROWS;
   const uri = call.base + fillPath(resource.path, call.params);
-  const show = (row: Row) => family.show(sealed.open(api.secrets, row), call.base);
+  const show = (row: Row) => family.show(family.opened(api.secrets, row, call), call.base);
   const next = (last: Row) => nextQuery(family, call.query, last);
   return { json: pageJson(found, show, { name: resource.collection, uri, next }) };
 }
@@ -154,7 +154,7 @@ export async function get<R extends Resource>(api: Api, family: Family<R>, call:
   const { revision } = row;
   return isUnchanged(call.ifNoneMatch, revision) && !family.hooks.isVolatile?.(row)
     ? { status: 304, revision }
-    : { body: family.show(family.sealed.open(api.secrets, row), call.base), revision };
+    : { body: family.show(family.opened(api.secrets, row, call), call.base), revision };
 }
 
 export async function update<R extends Resource>(

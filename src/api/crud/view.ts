@@ -1,5 +1,6 @@
 /** Turns a stored row into what the API shows. */
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
 import { type Address, type Fields, isShown, type Resource } from '../../resources/definition/resource.ts';
 import type { Row } from '../store/repository.ts';
 
@@ -52,19 +53,23 @@ function completed(name: string, value: unknown, base: string): unknown {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The names of the members that differ, among those that a change leaves. */
+/** The names of the members that differ. */
 export const differing = (before: Values, after: Values): string[] =>
-  Object.keys(after).filter((name) => !isDeepStrictEqual(before[name], after[name]));
+  Object.keys({ ...before, ...after }).filter((name) => !isDeepStrictEqual(before[name], after[name]));
 
 /** The function that adds the members of these fields to a view. */
 export function fieldsViewer(fields: Fields): (values: Values, at: Address, view: Record<string, unknown>) => void {
   const visible = Object.entries(fields).filter(([, field]) => isShown(field));
-  const shown = visible.map(([name, { as = name, storage, show }]) => ({
+  const shown = visible.map(([name, { as = name, storage, show, view }]) => ({
     name,
     as,
     show: storage === 'none' ? () => null : show,
+    isOmitted: view instanceof z.ZodOptional,
   }));
   return (values, at, view) => {
-    for (const { name, as, show } of shown) view[as] = show ? show(values[name], at) : values[name];
+    for (const { name, as, show, isOmitted } of shown) {
+      const value = values[name];
+      if (!isOmitted || (value !== null && value !== undefined)) view[as] = show ? show(value, at) : value;
+    }
   };
 }

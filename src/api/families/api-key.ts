@@ -1,9 +1,11 @@
 /** API keys: their tokens and owners. A key cannot outlive the key that created it, and one key of an admin remains. */
 import { apiKey } from '../../resources/api-key.ts';
 import { showSecond } from '../../resources/formats/text.ts';
+import { includes, scopeProblem } from '../../resources/scopes.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
-import { conflict, invalidByRule, unauthenticated } from '../errors/errors.ts';
+import { conflict, invalidByRule, refused, unauthenticated } from '../errors/errors.ts';
+import type { Caller } from '../http/authentication.ts';
 import { API_KEY_PREFIX, tokenPrefix } from '../secrets/tokens.ts';
 import { endsLastAdminKey } from './admin-keys.ts';
 import { tokenHooks } from './one-time-token.ts';
@@ -12,9 +14,10 @@ const hooks = tokenHooks(apiKey, API_KEY_PREFIX);
 
 export const apiKeys = mount(apiKey, {
   ...hooks,
-  aboutCreate: 'The new key cannot outlive the key that creates it.',
+  aboutCreate: 'The new key can neither outlive the key that creates it nor have wider scopes.',
   aboutDelete: 'Its token stops working at once. Fails with 409 for the last working key of an admin.',
   draft(caller, input) {
+    checkScopes(caller, input.scopes ?? null);
     const { fields, token, ...draft } = hooks.draft(caller, input);
     return { ...draft, token, fields: { ...fields, token_prefix: tokenPrefix(token) } };
   },
@@ -30,6 +33,18 @@ export const apiKeys = mount(apiKey, {
     if (is < was) await refuseIfLast(context, before.id, after.expires_at);
   },
   beforeDelete: (context, { id }) => refuseIfLast(context, id),
+});
+
+function checkScopes({ scopes: own }: Pick<Caller, 'scopes'>, wanted: readonly string[] | null): void {
+  const wider = (scope: string) => (own === null || includes(own, scope) ? undefined : beyond(own));
+  if (wanted === null && own !== null) throw invalidByRule({ '/scopes': `is required: ${beyond(own).reason}` });
+  const problems = (wanted ?? []).map((scope, at) => [`/scopes/${at}`, scopeProblem(scope) ?? wider(scope)] as const);
+  const found = problems.flatMap(([name, problem]) => (problem ? [[name, problem] as const] : []));
+  if (found.length > 0) throw refused(Object.fromEntries(found));
+}
+
+const beyond = (own: readonly string[]) => ({
+  reason: `must not exceed the scopes of the API key in use: ${own.join(', ')}`,
 });
 
 /** @param end default: at once */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { authenticate, authentication, credential } from '../../resources/credential.ts';
 import { decide, parseTarget } from '../../resources/formats/acl.ts';
+import { belongingTo } from '../crud/family.ts';
 import { mount } from '../crud/mount.ts';
 import { operation } from '../http/operation.ts';
 import { AUTHTOKEN_PREFIX, tokenHash } from '../secrets/tokens.ts';
@@ -20,7 +21,7 @@ credentials.add(
     summary: 'Check whether an authtoken may bind a target',
     description:
       'For the data plane: checks the token that a tunnel agent presents, and what it asks to bind. Stores nothing. For an admin of the first account, the token may be of any account.',
-    tag: credential.tag,
+    ...belongingTo(credential),
     access: 'admin',
     params: {},
     body: authenticate,

@@ -1,7 +1,7 @@
 /** Deliveries of events: what was sent where, what came back, and how to send it again. */
 import { DELIVERY_FILTERS, eventDelivery, replay, replayed } from '../../resources/event-delivery.ts';
 import { eventDestination } from '../../resources/event-destination.ts';
-import { idParameter, singleParameters } from '../crud/family.ts';
+import { belongingTo, idParameter, singleParameters } from '../crud/family.ts';
 import { filterValues, listQuery, nextQuery, rangeOf } from '../crud/list-query.ts';
 import { listView } from '../crud/paging.ts';
 import { conflict, invalidByRule, notFound, refused } from '../errors/errors.ts';
@@ -14,7 +14,7 @@ import { eventDestinations } from './event-destination.ts';
 import { nothing } from './event-pausing.ts';
 
 const { path } = eventDelivery;
-const { tag } = eventDestination;
+const common = { tag: eventDestination.tag, access: 'admin', family: eventDelivery.table } as const;
 const one = { id: idParameter({ id: eventDelivery.id, name: 'event_delivery' }) };
 
 const listed = { resource: eventDelivery, filters: DELIVERY_FILTERS, combines: true };
@@ -35,8 +35,7 @@ export const listEventDeliveries = operation({
   description:
     'Lists what was or will be sent to event destinations, newest first. Filters can be combined. A page may have few ' +
     'deliveries, or none, although there are more: follow `next_page_uri` until it is null.',
-  tag,
-  access: 'admin',
+  ...common,
   params: {},
   query: listQuery(listed),
   success: { status: 200, description: 'A page of event deliveries.', schema: listView(eventDelivery) },
@@ -57,8 +56,7 @@ export const getEventDelivery = operation({
   operationId: 'getEventDelivery',
   summary: 'Get an event delivery',
   description: 'Returns what was or will be sent, how often that was tried, and what came back last.',
-  tag,
-  access: 'admin',
+  ...common,
   params: one,
   success: { status: 200, description: 'The event delivery.', schema: eventDelivery.view },
   handle: async ({ params: { id }, base }, { db }) => ({ body: shown(await require(db, id), base) }),
@@ -73,8 +71,7 @@ export const redeliver = operation({
     'Makes a delivered, failed or dropped delivery pending again: it is sent after what is pending for the same resource, ' +
     'with the same event id, even if no subscription asks for it any more. Its attempts start anew. One that is pending ' +
     'and waits for another attempt, or for that of an earlier event of the resource, does not wait any longer.',
-  tag,
-  access: 'admin',
+  ...common,
   params: one,
   body: nothing,
   success: { status: 200, description: 'The event delivery.', schema: eventDelivery.view },
@@ -105,8 +102,7 @@ export const replayEvents = operation({
     'Does for all deliveries of the destination that were created in a time what `redeliver` does for one; those that are ' +
     'pending, and those of events that are not kept any more, are left as they are. A response with `next` has not come to ' +
     'the end: send `next` as the body of another request. What a request has not done when it fails, repeating it does.',
-  tag,
-  access: 'admin',
+  ...belongingTo(eventDestination),
   params: singleParameters(eventDestination),
   body: replay,
   success: { status: 200, description: 'How many deliveries are pending again.', schema: replayed },

@@ -2,7 +2,7 @@
 import { newId } from '../../resources/definition/id.ts';
 import type { eventDestination } from '../../resources/event-destination.ts';
 import { destinationTest } from '../../resources/event-destination-calls.ts';
-import { accessOf, type Family, singleParameters } from '../crud/family.ts';
+import { belongingTo, type Family, singleParameters } from '../crud/family.ts';
 import type { Destination } from '../events/wire/targets.ts';
 import { type Api, operation } from '../http/operation.ts';
 import type { Row } from '../store/repository.ts';
@@ -27,8 +27,7 @@ export function addTest(destinations: Destinations, open: (api: Api, row: Row) =
       description:
         `Sends an event of the type \`${TYPE}\` at once and waits for the answer, for at most ten seconds. It is sent as ` +
         'any other event, but once, also to a paused destination; it counts neither as a delivery nor as a failure.',
-      tag: resource.tag,
-      access: accessOf(resource),
+      ...belongingTo(resource),
       params: singleParameters(resource),
       body: nothing,
       success: { status: 200, description: 'What came back.', schema: destinationTest },

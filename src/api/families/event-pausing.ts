@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { SERVICE } from '../../resources/event.ts';
 import type { eventDestination } from '../../resources/event-destination.ts';
-import { accessOf, type Family, type SingleCall, singleParameters, writeLocked, writeRow } from '../crud/family.ts';
+import { belongingTo, type Family, type SingleCall, singleParameters, writeLocked, writeRow } from '../crud/family.ts';
 import { retryNow } from '../events/queue/requeue.ts';
 import { type Api, operation } from '../http/operation.ts';
 import { accountOf } from '../store/owning-account.ts';
@@ -27,8 +27,7 @@ export function addPausing(destinations: Destinations): void {
   const { resource } = destinations;
   const common = {
     method: 'POST',
-    tag: resource.tag,
-    access: accessOf(resource),
+    ...belongingTo(resource),
     params: singleParameters(resource),
     tagged: true,
     body: nothing,

@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { IDEMPOTENCY_REPLAYED_HEADER } from '../../resources/definition/idempotency.ts';
 import { type eventDestination, SIGNING_SECRET_PREFIX } from '../../resources/event-destination.ts';
 import { signingSecretRotation } from '../../resources/event-destination-calls.ts';
-import { accessOf, type Family, type SingleCall, singleParameters, writeLockedIn, writeRow } from '../crud/family.ts';
+import {
+  belongingTo,
+  type Family,
+  type SingleCall,
+  singleParameters,
+  writeLockedIn,
+  writeRow,
+} from '../crud/family.ts';
 import { attempt, claim, complete, forgetCalls } from '../crud/idempotency.ts';
 import { type Api, type OperationResult, operation } from '../http/operation.ts';
 import type { Secrets } from '../secrets/sealing.ts';
@@ -126,8 +133,7 @@ export function addRotation(destinations: Destinations): void {
         'either secret, so the receiver can change to the new one at any time. Another rotation ends the overlap: only ' +
         'the secret that it replaces still signs. With an `Idempotency-Key`, repeating the request issues no further ' +
         'secret: it shows the same one again, unless another has replaced it, and the overlap begins anew.',
-      tag: resource.tag,
-      access: accessOf(resource),
+      ...belongingTo(resource),
       params: singleParameters(resource),
       tagged: true,
       creates: true,

@@ -13,7 +13,7 @@ import {
   type eventSubscription,
   showSource,
 } from '../../resources/event-subscription.ts';
-import { accessOf, type Family, idParameter, writeLocked, writeLockedIn, writeRow } from '../crud/family.ts';
+import { belongingTo, type Family, idParameter, writeLocked, writeLockedIn, writeRow } from '../crud/family.ts';
 import { attempt, claim, complete, forget } from '../crud/idempotency.ts';
 import { fillPath } from '../crud/view.ts';
 import { conflict, notFound, refused } from '../errors/errors.ts';
@@ -49,11 +49,15 @@ const ofSubscription = <C extends Call<typeof PARAMETER>>(call: C) => ({
 
 /** Adds the operations on the sources of a subscription. */
 export function addSources(subscriptions: Subscriptions): void {
-  const { path, tag } = subscriptions.resource;
-  const access = accessOf(subscriptions.resource);
+  const { path } = subscriptions.resource;
   const above = { [PARAMETER]: idParameter(subscriptions.resource) } as const;
   const type = { schema: eventSource.shape.type, description: 'The event type.' };
-  const list = { path: `${path}/{${PARAMETER}}/sources`, params: above, tag, access, tagged: true } as const;
+  const list = {
+    path: `${path}/{${PARAMETER}}/sources`,
+    params: above,
+    ...belongingTo(subscriptions.resource),
+    tagged: true,
+  } as const;
   const single = { ...list, path: `${list.path}/{type}`, params: { ...above, type } } as const;
   const addressOf = (row: Pick<Row, 'id'>, base: string) => `${base}${path}/${row.id}`;
 

@@ -12,6 +12,7 @@ export const listEventTypes = operation({
   description: 'Lists all event types that a subscription may have as sources, on one page.',
   tag: eventSubscription.tag,
   access: 'anyone',
+  family: null,
   params: {},
   success: { status: 200, description: 'All event types.', schema: eventTypeList },
   handle: async ({ base }) => ({

@@ -10,7 +10,7 @@ import { operation } from '../http/operation.ts';
 import { getEvent as findEvent, type LogRow, pageOfLog } from '../store/event-log.ts';
 
 const { path } = eventLog;
-const TAG = eventSubscription.tag;
+const common = { tag: eventSubscription.tag, access: 'anyone', family: eventLog.table } as const;
 const VISIBLE =
   'Callers who are not admins see only the events of their own changes, and those of API keys and credentials that they own.';
 
@@ -29,8 +29,7 @@ export const listEvents = operation({
   description:
     `Lists who changed what and when, newest first. ${VISIBLE} Filters can be combined. A page may have few events, or none, ` +
     'although there are more: follow `next_page_uri` until it is null.',
-  tag: TAG,
-  access: 'anyone',
+  ...common,
   params: {},
   query: listQuery(listed),
   success: { status: 200, description: 'A page of events.', schema: listView(eventLog) },
@@ -52,8 +51,7 @@ export const getEvent = operation({
   operationId: 'getEvent',
   summary: 'Get an event',
   description: `Returns the event, with the resource as it was then. ${VISIBLE}`,
-  tag: TAG,
-  access: 'anyone',
+  ...common,
   params: { id: { schema: eventLog.view.shape.id, description: 'Id of the event.' } },
   success: { status: 200, description: 'The event.', schema: eventWithData },
   async handle({ params: { id }, caller, base }, { db }) {

@@ -1,5 +1,6 @@
 /** Closing an idempotency key, after which a client knows for certain what was created under it. */
 import { closedIdempotencyKey, idempotencyDigestSchema } from '../../resources/definition/idempotency.ts';
+import { IDEMPOTENCY } from '../../resources/scopes.ts';
 import { existing } from '../crud/existing.ts';
 import { close } from '../crud/idempotency.ts';
 import { operation } from '../http/operation.ts';
@@ -14,6 +15,7 @@ export const closeIdempotencyKey = operation({
     'under the key, if it still exists. Each user and bot has their own keys. Closing a key again changes nothing.',
   tag: 'Idempotency keys',
   access: 'anyone',
+  family: IDEMPOTENCY,
   params: { digest: { schema: idempotencyDigestSchema, description: 'SHA-256 of the key, in lower-case hex.' } },
   success: { status: 200, description: 'The key is closed.', schema: closedIdempotencyKey },
   async handle({ caller, params: { digest }, base }, { db }) {

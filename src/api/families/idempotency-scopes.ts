@@ -1,5 +1,6 @@
 /** Reading and closing an idempotency scope: everything created in it, even if the keys are lost. */
 import { idempotencyScope, idempotencyScopeDigestSchema } from '../../resources/definition/idempotency.ts';
+import { IDEMPOTENCY } from '../../resources/scopes.ts';
 import { existing } from '../crud/existing.ts';
 import { closeScope, readScope, type Scope } from '../crud/idempotency-scopes.ts';
 import { operation } from '../http/operation.ts';
@@ -8,6 +9,7 @@ import type { Executor } from '../store/database.ts';
 const common = {
   tag: 'Idempotency keys',
   access: 'anyone',
+  family: IDEMPOTENCY,
   params: {
     digest: { schema: idempotencyScopeDigestSchema, description: "SHA-256 of the scope's name, in lower-case hex." },
   },

@@ -7,7 +7,7 @@ import type { Database } from '../store/database.ts';
 import { accounts } from './account.ts';
 
 const PATH = '/account';
-const common = { method: 'GET', tag: account.tag, access: 'anyone', params: {} } as const;
+const common = { method: 'GET', tag: account.tag, access: 'anyone', family: null, params: {} } as const;
 
 /** Callers may read their account, but not the table of accounts. */
 async function ownAccount(db: Database, id: string) {

@@ -5,7 +5,7 @@ import { endpointConfiguration } from '../../resources/endpoint-configuration.ts
 import { isCovered, notCovered } from '../../resources/formats/covered-names.ts';
 import { certificatePolicy, NEVER_STARTED, NOT_STARTED, reservedDomain } from '../../resources/reserved-domain.ts';
 import { tlsCertificate } from '../../resources/tls-certificate.ts';
-import { accessOf, idParameter } from '../crud/family.ts';
+import { belongingTo, idParameter } from '../crud/family.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { update } from '../crud/operations.ts';
@@ -122,7 +122,7 @@ async function requireType({ tx }: WriteContext, scheme: 'http' | 'https', id: s
 
 /** `DELETE /reserved_domains/{id}/<what>` */
 function detach(what: string, field: string): Operation {
-  const { path, tag } = reservedDomain;
+  const { path } = reservedDomain;
   const label = what.replaceAll('_', ' ');
   return operation({
     method: 'DELETE',
@@ -130,8 +130,7 @@ function detach(what: string, field: string): Operation {
     operationId: what === 'certificate' ? 'detachReservedDomainCertificate' : 'detachReservedDomainCertificatePolicy',
     summary: `Detach the ${label} of a reserved domain`,
     description: `The same as setting \`${field}\` to null. It is no error if there is none.`,
-    tag,
-    access: accessOf(reservedDomain),
+    ...belongingTo(reservedDomain),
     params: { id: idParameter(reservedDomain) },
     manages: 'optionally',
     success: { status: 204, description: `The domain has no ${label}.` },

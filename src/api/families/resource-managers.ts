@@ -9,10 +9,9 @@ import {
   WHOLE,
 } from '../../resources/definition/manager.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
-import type { Family } from '../crud/family.ts';
+import { belongingTo, type Family } from '../crud/family.ts';
 import { hold, type Managed, type ManagerRecord, readManagerOf, release } from '../crud/managers.ts';
 import { notFound } from '../errors/errors.ts';
-import { requireAdmin, requirePlatformAdmin } from '../http/authentication.ts';
 import { type Api, type Call, type Operation, type OperationResult, operation } from '../http/operation.ts';
 import type { Executor } from '../store/database.ts';
 
@@ -33,19 +32,23 @@ function operationsOf(families: readonly ManagedFamily[], part: ManagedPart): Op
     part === MODULES
       ? ['the modules of a resource', 'ModuleManager', 'resource that has the modules']
       : ['a resource', 'ResourceManager', 'resource'];
+  const familyOf = (resourceId: string) => families.find(({ resource }) => resource.id.safeParse(resourceId).success);
   const common = {
     path: part === WHOLE ? PATH : `${PATH}/${part}`,
     tag: 'Resource managers',
+    family: null,
+    permissionFor({ resource_id = '' }: Readonly<Record<string, string>>) {
+      const family = familyOf(resource_id);
+      return family && belongingTo(family.resource);
+    },
     params: { resource_id: { schema: id, description: `Id of the ${of}.` } },
   } as const;
 
-  /** Runs the work while the resource is locked, if the caller may change it. */
+  /** Runs the work while the resource is locked, if the caller may see it. */
   async function locked<T>({ db }: Api, call: ManagerCall, work: (tx: Executor, managed: Managed) => Promise<T>) {
     const resourceId = call.params.resource_id;
-    const family = families.find(({ resource }) => resource.id.safeParse(resourceId).success);
+    const family = familyOf(resourceId);
     if (!family) throw new Error('an id of no family');
-    if (family.resource.access === 'platform') requirePlatformAdmin(call.caller);
-    if (family.resource.access === 'admin') requireAdmin(call.caller);
     return db.transaction(async (tx) => {
       family.require(await family.rows.lock(tx, resourceId), resourceId, call);
       return work(tx, { resourceId, part });
@@ -77,7 +80,6 @@ function operationsOf(families: readonly ManagedFamily[], part: ManagedPart): Op
       access: 'anyone',
       body: managerClaim,
       manages: 'always',
-      errors: ['PERMISSION_DENIED'],
       success: { status: 200, description: 'The manager.', schema: resourceManager },
       handle: (call, api) =>
         locked(api, call, async (tx, managed) => {
@@ -96,7 +98,6 @@ function operationsOf(families: readonly ManagedFamily[], part: ManagedPart): Op
         'It is no error if none is recorded.',
       access: 'anyone',
       manages: 'optionally',
-      errors: ['PERMISSION_DENIED'],
       success: { status: 204, description: 'No manager is recorded.' },
       handle: (call, api) =>
         locked(api, call, async (tx, managed) => {

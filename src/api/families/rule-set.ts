@@ -5,7 +5,7 @@ import { newId, timeOfId } from '../../resources/definition/id.ts';
 import { setByService, showing } from '../../resources/definition/read-only.ts';
 import { ipPolicy } from '../../resources/ip-policy.ts';
 import { ipPolicyRule, type RuleSetMember, ruleSet, ruleSetMember } from '../../resources/ip-policy-rule.ts';
-import { accessOf, type Family, idParameter, writeLocked, writeRow } from '../crud/family.ts';
+import { belongingTo, type Family, idParameter, writeLocked, writeRow } from '../crud/family.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { refuseUnlessShown } from '../http/read-only-members.ts';
@@ -37,8 +37,7 @@ const RULE_SET_READ_ONLY = {
 const common = {
   path: `${ipPolicy.path}/{id}/rules`,
   params: { id: idParameter(ipPolicy) },
-  tag: ipPolicy.tag,
-  access: accessOf(ipPolicy),
+  ...belongingTo(ipPolicy),
   tagged: true,
 } as const;
 

@@ -1,4 +1,5 @@
 /** Users: the last active admin whose API key works must remain one. */
+import { agreed } from '../../resources/role.ts';
 import { user } from '../../resources/user.ts';
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
@@ -11,6 +12,7 @@ export const users = mount(user, {
   aboutDelete:
     'Fails with 409 while the user owns API keys or credentials, and for the last active admin with a working API key.',
   lockFirst: ({ tx }) => lockUntilCommit(tx, LOCKS.users),
+  derive: (after, before) => agreed(after, before),
   async beforeUpdate(context, before, after) {
     if (before.admin && before.active && !(after.admin && after.active)) await refuseIfLastAdmin(context, before.id);
   },

@@ -18,6 +18,7 @@ export const getWhoami = operation({
   description: 'Returns the user or bot that owns the API key of this request, and when the key expires.',
   tag: apiKey.tag,
   access: 'anyone',
+  family: null,
   params: {},
   success: { status: 200, description: 'The caller.', schema: whoami },
   async handle({ caller: { id, admin, keyId, installation }, base }, api) {

@@ -1,7 +1,7 @@
 /** The caller: a user or a bot, identified by the SHA-256 of their API key. */
 import { z } from 'zod';
 import { FIRST_ACCOUNT } from '../../resources/account.ts';
-import { permissionDenied, unauthenticated } from '../errors/errors.ts';
+import { unauthenticated } from '../errors/errors.ts';
 import { tokenHash } from '../secrets/tokens.ts';
 import type { Executor } from '../store/database.ts';
 import { IS_DUE, type LastUse } from './last-use.ts';
@@ -10,6 +10,10 @@ export interface Caller {
   /** Id of the user or bot; owns what the call creates. */
   id: string;
   admin: boolean;
+  /** May change nothing, and sees no secrets. */
+  isViewer: boolean;
+  /** Those of the API key in use; null if it may do all that its owner may. */
+  scopes: readonly string[] | null;
   /** Id of the API key in use. */
   keyId: string;
   keyExpiresAt: string | null;
@@ -31,6 +35,7 @@ export interface Caller {
 
 const AUTHENTICATE = `
   select k.id, k.owner_id, k.account_id, coalesce(u.admin, false) as admin, coalesce(u.active, b.active) as active,
+         coalesce(u.role, b.role) is not distinct from 'viewer' as is_viewer, k.scopes,
          k.expires_at, k.expires_at <= now() as expired, ${IS_DUE} as use_due,
          (select id from installation) as installation,
          (select requests_per_second from accounts where id = k.account_id) as requests_per_second
@@ -45,6 +50,8 @@ const row = z.object({
   account_id: z.string(),
   admin: z.boolean(),
   active: z.boolean(),
+  is_viewer: z.boolean(),
+  scopes: z.array(z.string()).nullable(),
   expires_at: z.string().nullable(),
   expired: z.boolean().nullable(),
   use_due: z.boolean(),
@@ -90,6 +97,8 @@ async function authenticate(db: Executor, { secret, hash }: Key, use: LastUse | 
     account_id: account,
     admin,
     active,
+    is_viewer: isViewer,
+    scopes,
     expired,
     expires_at,
     use_due,
@@ -102,16 +111,6 @@ async function authenticate(db: Executor, { secret, hash }: Key, use: LastUse | 
   const isPlatformAdmin = admin && account === FIRST_ACCOUNT;
   return {
     ...{ id: owner_id, principal: owner_id, account, requestsPerSecond, isVisiting: false },
-    ...{ admin, isPlatformAdmin, keyId, keyExpiresAt: expires_at, secret, installation },
+    ...{ admin, isViewer, scopes, isPlatformAdmin, keyId, keyExpiresAt: expires_at, secret, installation },
   };
-}
-
-/** Throws PERMISSION_DENIED unless the caller is an admin of the first account. */
-export function requirePlatformAdmin(caller: Caller): void {
-  if (!caller.isPlatformAdmin) throw permissionDenied('Only admins of the first account may do this.');
-}
-
-/** Throws PERMISSION_DENIED unless the caller is an admin. */
-export function requireAdmin(caller: Caller): void {
-  if (!caller.admin) throw permissionDenied('Only admins may do this.');
 }

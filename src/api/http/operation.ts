@@ -63,7 +63,15 @@ export interface OperationResult {
   headers?: Record<string, string>;
 }
 
-interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.ZodType> {
+/** What an operation asks of its callers (authorization.ts). */
+export interface Permission {
+  /** `admin`, `platform`: 403 to everyone else. An operation for platform admins sees the rows of all accounts. */
+  readonly access: 'anyone' | 'admin' | 'platform';
+  /** The family that it belongs to, as scopes of API keys name it; null: every key may use it. */
+  readonly family: string | null;
+}
+
+interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.ZodType> extends Permission {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With parameters in braces: `/ip_policies/{id}`. */
   path: string;
@@ -71,8 +79,8 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   summary: string;
   description?: string;
   tag: string;
-  /** `admin`, `platform`: 403 to everyone else. An operation for platform admins sees the rows of all accounts. */
-  access: 'anyone' | 'admin' | 'platform';
+  /** What it asks besides, if the resource in the path may be of any family. */
+  permissionFor?(params: Readonly<Record<string, string>>): Permission | undefined;
   params: Readonly<Record<P, PathParameter>>;
   query?: Query;
   body?: Body;

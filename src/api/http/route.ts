@@ -8,7 +8,8 @@ import { notFound, RequestAborted } from '../errors/errors.ts';
 import type { BytesInFlight } from '../guard/bytes-in-flight.ts';
 import type { PoolShares } from '../guard/pool-shares.ts';
 import type { RateLimiter } from '../guard/rate-limit.ts';
-import { type Caller, credentialsOf, requireAdmin, requirePlatformAdmin } from './authentication.ts';
+import { type Caller, credentialsOf } from './authentication.ts';
+import { authorize } from './authorization.ts';
 import { inAccount } from './chosen-account.ts';
 import { etagOf, parseTags } from './entity-tags.ts';
 import type { LastUse } from './last-use.ts';
@@ -96,8 +97,7 @@ function addRoute(
     checkHeaders(request);
     request.charge = bytes.ofCaller(request.caller);
     request.charge.check();
-    if (operation.access === 'platform') requirePlatformAdmin(request.caller);
-    if (operation.access === 'admin') requireAdmin(request.caller);
+    authorize(request.caller, operation, request.params);
     const account = header(request, ACCOUNT_HEADER);
     // Accounts belong to none.
     if (account !== undefined && operation.access !== 'platform')

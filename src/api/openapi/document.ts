@@ -1,7 +1,9 @@
 /** The OpenAPI 3.1 document, from the same operations and schemas that serve the requests. */
 import { z } from 'zod';
 import { ERROR_STATUS, type ErrorCode } from '../../resources/definition/errors.ts';
+import { scopeOf } from '../../resources/scopes.ts';
 import { OPERATIONS } from '../families/all.ts';
+import { isWrite } from '../http/authorization.ts';
 import { conditionOf, type Operation } from '../http/operation.ts';
 import { errorResponses, HEADERS, INSTALLATION_HEADERS, PARAMETERS, pascal, RATE_LIMIT_HEADERS } from './components.ts';
 import { exampleOf } from './examples.ts';
@@ -26,6 +28,7 @@ const TAGS: Record<string, string> = {
   'Resource managers': 'Which object of which cluster manages a resource.',
 };
 
+const SECURITY = 'An API key. If it has scopes, an operation needs the one that `x-scope` names.';
 const IDEMPOTENCY = ['IdempotencyKey', 'IdempotencyScope', 'IdempotencySequence'];
 
 /** Errors that every operation may answer with. */
@@ -69,7 +72,7 @@ function documentOf(operations: readonly Operation[], version: string): Json {
     tags: tags.map((name) => ({ name, description: TAGS[name] })),
     paths,
     components: {
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
+      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: SECURITY } },
       parameters: PARAMETERS,
       headers: HEADERS,
       responses: errorResponses(paths),
@@ -112,6 +115,7 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
     description: operation.description,
     tags: [operation.tag],
     ...(operation.access === 'anyone' ? {} : { 'x-access': operation.access }),
+    ...(operation.family === null ? {} : { 'x-scope': scopeOf(operation.family, isWrite(operation)) }),
     parameters,
     ...(body ? { requestBody: { required: !body.safeParse({}).success, content: json(body) } } : {}),
     responses: {

@@ -131,7 +131,8 @@ export function differing(fields: readonly FamilyField[], spec: object, remote: 
   return declaredValues(fields, spec)
     .filter(({ given }) => isShown(given.field))
     .filter(({ given, value }) => {
-      const shown = observed.get(given.shownAs);
+      // Some responses leave out what is null.
+      const shown = observed.get(given.shownAs) ?? null;
       return !isSame(given, value, given.field.refersTo ? idsIn(shown) : shown);
     })
     .map(({ given }) => given.member);

@@ -31,7 +31,7 @@ export interface Field<
   OnCreate extends Presence = Presence,
   OnUpdate extends boolean = boolean,
 > {
-  /** As stored and as shown in responses; `z.never()`: not shown. */
+  /** As stored and as shown in responses. `z.never()`: not shown; optional: left out while it is null. */
   readonly view: View;
   /** As accepted in requests; may normalise (its output is what is stored). */
   readonly input: Input;
@@ -167,6 +167,8 @@ export interface Definition<F extends Fields, Name extends string = string> {
   readonly tag: string;
   readonly description: string;
   readonly fields: F;
+  /** Rules between the members of a request. */
+  readonly check?: (body: Readonly<Record<string, unknown>>, context: z.RefinementCtx) => void;
   readonly samples: Samples;
   /** Not defined by the contract: its form is our decision. */
   readonly extension?: true;
@@ -202,11 +204,15 @@ export function resource<const F extends Fields, const Name extends string>(
 ): Resource<F, Name> {
   const { create, update, view } = membersOf(definition.fields);
   const id = idOf(definition.prefix);
-  const { title } = definition;
+  const { title, check } = definition;
+  const request = (members: z.ZodRawShape) => {
+    const schema = z.strictObject(members);
+    return check ? schema.superRefine(check) : schema;
+  };
   // The three shapes are built from a record, which loses the types of its keys.
   const shapes = {
-    create: z.strictObject(create).meta({ id: `${title}Create` }),
-    update: z.strictObject(update).meta({ id: `${title}Update` }),
+    create: request(create).meta({ id: `${title}Create` }),
+    update: request(update).meta({ id: `${title}Update` }),
     view: z
       .object({
         id: id.meta({ description: 'Identifies the resource. The prefix identifies its type.' }),

@@ -1,6 +1,7 @@
 /** How a stored row is shown; test/api/life covers what each family shows. */
 import { describe, expect, test } from 'vitest';
-import { fillPath, linker, NO_BASE, viewer } from '../../../src/api/crud/view.ts';
+import { differing, fillPath, linker, NO_BASE, viewer } from '../../../src/api/crud/view.ts';
+import { botUser } from '../../../src/resources/bot-user.ts';
 import { eventSubscription } from '../../../src/resources/event-subscription.ts';
 import { httpResponseBackend } from '../../../src/resources/http-response-backend.ts';
 import { httpsEdgeRoute } from '../../../src/resources/https-edge-route.ts';
@@ -24,6 +25,12 @@ describe('a row', () => {
       description,
       metadata,
     });
+  });
+
+  test('is shown without a field that is null and may be left out', () => {
+    const row = { ...common, id: 'bot_1', name: 'a bot', active: true };
+    expect(viewer(botUser)({ ...row, role: 'viewer' }, BASE)).toMatchObject({ role: 'viewer' });
+    expect(viewer(botUser)({ ...row, role: null }, BASE)).not.toHaveProperty('role');
   });
 
   test('has its address below its parent, which it shows as a reference', () => {
@@ -81,4 +88,8 @@ describe('a stored view gets the base of its links back', () => {
     const stored = { id: 'ipp_1', uri: 'http://old.example/ip_policies/ipp_1' };
     expect(linker(ipPolicy)(stored, BASE)).toEqual(stored);
   });
+});
+
+test('a member that a change leaves out differs', () => {
+  expect(differing({ name: 'a', role: 'viewer' }, { name: 'a', active: true })).toEqual(['role', 'active']);
 });

@@ -125,6 +125,7 @@ describe('the last working key of an admin', () => {
     await fresh.newBot();
     const expired = (await fresh.admin.post('/api_keys', {})).as(apiKey.view);
     await fresh.admin.patch(`/api_keys/${expired.id}`, { expires_at: '2001-01-01T00:00:00Z' });
+    await fresh.admin.post('/api_keys', { scopes: ['*:read', 'users:write'] });
     const person = await fresh.newUser();
     const inactive = await fresh.newUser({ admin: true });
     await fresh.admin.patch(`/users/${inactive.id}`, { active: false });

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { CALLER } from '../../../dev/fixtures/caller.ts';
-import { credentialsOf, requireAdmin } from '../../../src/api/http/authentication.ts';
+import { credentialsOf } from '../../../src/api/http/authentication.ts';
 
 const OWNER = {
   id: 'ak_1',
   owner_id: 'usr_1',
   admin: false,
   active: true,
+  is_viewer: false,
+  scopes: null,
   expires_at: null,
   expired: null,
   use_due: false,
@@ -37,6 +38,8 @@ describe('an Authorization header', () => {
       account: 'acc_1',
       requestsPerSecond: null,
       admin: false,
+      isViewer: false,
+      scopes: null,
       isPlatformAdmin: false,
       isVisiting: false,
       keyId: 'ak_1',
@@ -88,11 +91,4 @@ test.each([
   const noted: string[] = [];
   await credentialsOf('Bearer secret').caller(found({ ...OWNER, use_due }), { note: (id) => void noted.push(id) });
   expect(noted).toEqual(expected);
-});
-
-test('requireAdmin accepts only an admin', () => {
-  expect(() => requireAdmin(CALLER)).not.toThrow();
-  expect(() => requireAdmin({ ...CALLER, admin: false })).toThrow(
-    expect.objectContaining({ code: 'PERMISSION_DENIED' }),
-  );
 });

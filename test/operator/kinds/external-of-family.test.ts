@@ -11,6 +11,7 @@ import {
 } from '../../../src/operator/kinds/external-of-family.ts';
 import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
 import { DigestedText } from '../../../src/operator/managed/declaration/digest.ts';
+import { botUser } from '../../../src/resources/bot-user.ts';
 import { type Access, derived, field, required, writeOnly } from '../../../src/resources/definition/resource.ts';
 
 const FIELDS = {
@@ -175,6 +176,14 @@ describe('the API key', () => {
   ])('%s', async (_, access, whoami, sight) => {
     expect(await externalWith(answered, {}, { access, whoami }).external.sight()).toEqual(sight);
   });
+});
+
+test('a field that responses leave out while it is null differs only if the spec sets it', () => {
+  const given = familyFields(botUser);
+  const remote = { name: 'a', active: true };
+  expect(differing(given, remote, remote)).toEqual([]);
+  expect(differing(given, { ...remote, role: 'viewer' }, remote)).toEqual(['role']);
+  expect(differing(given, remote, { ...remote, role: 'viewer' })).toEqual(['role']);
 });
 
 describe('a field with texts known only by their digests', () => {

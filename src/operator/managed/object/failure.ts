@@ -15,8 +15,12 @@ export type Failure =
   /** Only a change of the spec, of permissions or of another object helps; still retried with backoff. */
   | { kind: 'terminal'; reason: Reason; message: string };
 
-const lacksRight = ({ connection = 'the operator' }: SpecTerms) =>
-  `Make the key's owner an admin, or give ${connection} an admin's API key`;
+/** What helps when the API refuses a key for what its owner, or the key itself, may not do. */
+function remedyOf({ details }: ApiError, { connection = 'the operator' }: SpecTerms): string {
+  if (details.scope !== undefined) return `Give ${connection} an API key with this scope`;
+  if (details.role !== undefined) return `Make the key's owner an editor, or give ${connection} another API key`;
+  return `Make the key's owner an admin, or give ${connection} an admin's API key`;
+}
 
 /** @param terms those of the object, for what the API says about it */
 export function classify(error: unknown, terms: SpecTerms = NO_TERMS): Failure {
@@ -61,7 +65,7 @@ function classifyApiError(error: ApiError, terms: SpecTerms): Failure {
   if (error.code === 'UNAUTHENTICATED' || (error.code === 'PERMISSION_DENIED' && !namesField)) {
     const whose = terms.connection === undefined ? "the operator's API key" : `the API key of ${terms.connection}`;
     const denial = `The management API denies access to ${whose}: ${error.message}`;
-    const message = error.code === 'PERMISSION_DENIED' ? `${denial} ${lacksRight(terms)}` : denial;
+    const message = error.code === 'PERMISSION_DENIED' ? `${denial} ${remedyOf(error, terms)}` : denial;
     return { kind: 'terminal', reason: REASON.accessDenied, message };
   }
   return { kind: 'terminal', reason: REASON.rejected, message: explain(error, terms) };

@@ -26,6 +26,13 @@ test.each<[string, unknown, string, string?]>([
   ['refused fields', twoFields, 'terminal Rejected', 'spec.acl[0]: no; spec.ownerId: does not exist'],
   ['a wrong API key', apiError('UNAUTHENTICATED'), 'terminal AccessDenied'],
   ['a lack of rights', apiError('PERMISSION_DENIED'), 'terminal AccessDenied', "give the operator an admin's API key"],
+  [
+    'a lack of a scope',
+    apiError('PERMISSION_DENIED', { scope: 'x:read' }),
+    'terminal AccessDenied',
+    'an API key with this scope',
+  ],
+  ['a viewer', apiError('PERMISSION_DENIED', { role: 'viewer' }), 'terminal AccessDenied', "the key's owner an editor"],
   ['a field that the key may not set', ownerField, 'terminal Rejected', 'spec.ownerId: admins'],
   ['a lack of rights in Kubernetes', new KubeError(403, 'Forbidden', 'may not'), 'terminal KubernetesError', 'may not'],
   ['a contradiction', new Contradiction('says x'), 'transient ApiUnavailable', 'The management API says x; retrying'],

@@ -31,13 +31,19 @@ export interface KnownConnections {
   isRequired: boolean;
 }
 
+/** The connection of an object for which something was begun; undefined if nothing was. The spec cannot be changed, the annotation can. */
+export function usedConnection(object: KubeObject): UsedConnection | undefined {
+  const shown = shownConnection(object);
+  const annotated = annotatedConnection(object);
+  return shown ?? (annotated && (namedIn(object) ?? annotated));
+}
+
 /** @throws Blocked if there is none that the object may use */
 export function chooseConnection(object: KubeObject, known: KnownConnections): UsedConnection {
   const shown = shownConnection(object);
   if (shown === OPERATORS_OWN) return shown;
-  const named = naming.safeParse(object.spec ?? {}).data?.connectionRef;
   const annotated = annotatedConnection(object);
-  const recorded = shown ?? named ?? (annotated === OPERATORS_OWN ? undefined : annotated);
+  const recorded = shown ?? namedIn(object) ?? (annotated === OPERATORS_OWN ? undefined : annotated);
   const chosen = recorded ?? byDefault(object, known);
   if (chosen === OPERATORS_OWN) return chosen;
   const name = writeConnection(chosen);
@@ -74,6 +80,7 @@ function byDefault({ metadata }: KubeObject, known: KnownConnections): UsedConne
 
 /** The rest of the spec may be invalid. */
 const naming = z.object({ connectionRef });
+const namedIn = ({ spec = {} }: KubeObject) => naming.safeParse(spec).data?.connectionRef;
 
 function missing({ metadata }: KubeObject, { kind, name }: ConnectionName): string {
   if (kind === CONNECTION_KIND.own) return `APIConnection ${metadata.namespace}/${name} does not exist: create it`;

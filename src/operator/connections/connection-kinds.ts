@@ -30,10 +30,16 @@ const url = apiBaseUrl.optional().meta({
 
 const caBundle = z.string().max(65_536).optional().meta({
   description:
-    'Certificates of the authorities that the API may have its certificate from, in PEM, beside the public ones.',
+    'Certificates of the authorities that the API may have its certificate from, in PEM, instead of the public ones.',
 });
 
 const ownSpec = z.object({ apiKeySecretRef: secretKeyRef('the same namespace'), url, caBundle });
+/** As the API server has it for its own selectors: `NotIn` nothing would select everything. */
+const NEEDS_VALUES: CelRule = {
+  rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+  message: 'values must have at least one item for In and NotIn, and none for Exists and DoesNotExist',
+};
+
 export const namespaceSelector = z
   .object({
     matchLabels: z
@@ -42,14 +48,17 @@ export const namespaceSelector = z
       .meta({ description: 'Labels that a namespace must have.' }),
     matchExpressions: z
       .array(
-        z.object({
-          key: z.string().meta({ description: 'Key of a label.' }),
-          operator: z
-            .enum(['In', 'NotIn', 'Exists', 'DoesNotExist'])
-            .meta({ description: 'How the label is compared.' }),
-          values: z.array(z.string()).optional().meta({ description: 'Values for In and NotIn.' }),
-        }),
+        z
+          .object({
+            key: z.string().meta({ description: 'Key of a label.' }),
+            operator: z
+              .enum(['In', 'NotIn', 'Exists', 'DoesNotExist'])
+              .meta({ description: 'How the label is compared.' }),
+            values: z.array(z.string()).optional().meta({ description: 'Values for In and NotIn.' }),
+          })
+          .meta({ 'x-cel': [NEEDS_VALUES] }),
       )
+      .max(32)
       .optional()
       .meta({ description: 'Conditions that the labels of a namespace must meet.' }),
   })

@@ -183,7 +183,7 @@ function otherOwner(known: string, found: string): string {
 }
 
 function otherInstallation(known: string, found: string): string {
-  return `another installation of the management API answers (${found}), where nothing exists of what was created through this connection, in ${known}: correct spec.url, or create another connection`;
+  return `another installation of the management API answers (${found}); what was created through this connection is in ${known}: correct spec.url, or create another connection`;
 }
 
 function inUse(users: readonly string[]): string {

@@ -40,7 +40,7 @@ export class ConnectionUrls {
   destinationOf(kind: ConnectionKind['kind'], { url = this.#ownUrl, caBundle }: ConnectionSpec): Destination {
     const parsed = new URL(url);
     const ca = caBundle === undefined ? undefined : certificatesIn(caBundle);
-    // Whoever may write ClusterAPIConnections may write in all namespaces.
+    // Administrators of the cluster write ClusterAPIConnections, and may call what they like.
     const isTrusted = kind === CONNECTION_KIND.shared || this.#listed.has(parsed.origin);
     if (isTrusted && !ca && parsed.origin === new URL(this.#ownUrl).origin) {
       return { url, agent: this.#own, isShared: true };

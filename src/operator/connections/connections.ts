@@ -7,16 +7,10 @@ import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import { LabelSelector } from '../kube/label-selector.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import { Blocked } from '../managed/declaration/external.ts';
-import {
-  annotatedConnection,
-  type ConnectionName,
-  OPERATORS_OWN,
-  shownConnection,
-  writeConnection,
-} from '../managed/identity/recorded-connection.ts';
+import { type ConnectionName, OPERATORS_OWN, writeConnection } from '../managed/identity/recorded-connection.ts';
 import { isDeleting } from '../managed/identity/recorded-status.ts';
 import type { ObjectConnection, ObjectConnections } from '../managed/object/object-connections.ts';
-import { chooseConnection, type KnownConnections } from './connection-choice.ts';
+import { chooseConnection, type KnownConnections, usedConnection } from './connection-choice.ts';
 import {
   apiConnectionKind,
   type ConnectionKind,
@@ -68,7 +62,8 @@ export class Connections implements ObjectConnections {
       return this.#opened(chosen.kind, found);
     } catch (problem) {
       if (!(problem instanceof Blocked)) throw problem;
-      return { key: 'none', record: undefined, client: refusing, problem };
+      // Objects without a connection share nothing.
+      return { key: `none ${object.metadata.uid}`, record: undefined, client: refusing, problem };
     }
   }
 
@@ -105,14 +100,15 @@ export class Connections implements ObjectConnections {
   /** The objects that have, or may have, a resource that was created through the connection. */
   *usersOf(kindName: KindName, connection: KubeObject): Generator<string> {
     for (const { kind, object } of this.#options.objects()) {
-      if (usedBy(object) !== undefined && this.mayUse(kindName, connection, object)) yield `${kind} ${keyOf(object)}`;
+      if (usedConnection(object) !== undefined && this.mayUse(kindName, connection, object))
+        yield `${kind} ${keyOf(object)}`;
     }
   }
 
   /** Whether the object uses the connection, or uses none so far. */
   mayUse(kindName: KindName, { metadata: { namespace, name } }: KubeObject, object: KubeObject): boolean {
     if (namespace !== undefined && namespace !== object.metadata.namespace) return false;
-    const used = usedBy(object);
+    const used = usedConnection(object);
     return used === undefined || (used !== OPERATORS_OWN && used.kind === kindName && used.name === name);
   }
 
@@ -179,8 +175,5 @@ function gapIn(cache: WatchCache | undefined, namespace: string): string | undef
 
 /** As in `APIConnection shop/default`. */
 export const connectionKey = (kind: KindName, object: KubeObject) => `${kind} ${keyOf(object)}`;
-
-/** What the object records; undefined if it has nothing at an API. */
-const usedBy = (object: KubeObject) => shownConnection(object) ?? annotatedConnection(object);
 
 const selecting = z.object({ namespaceSelector });

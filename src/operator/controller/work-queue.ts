@@ -177,11 +177,13 @@ export class WorkQueue {
     this.#serve();
   }
 
-  /** Gives a waiting worker what may be processed now. */
+  /** Gives waiting workers what may be processed now: the share of a key may have changed while it waited. */
   #serve(): void {
-    if (this.#isShutDown || this.#getters.length === 0) return;
-    const key = this.#next();
-    if (key !== undefined) this.#getters.shift()?.(key);
+    while (!this.#isShutDown && this.#getters.length > 0) {
+      const key = this.#next();
+      if (key === undefined) return;
+      this.#getters.shift()?.(key);
+    }
   }
 
   #next(): string | undefined {

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { chooseConnection, type KnownConnections } from '../../../src/operator/connections/connection-choice.ts';
+import {
+  chooseConnection,
+  type KnownConnections,
+  usedConnection,
+} from '../../../src/operator/connections/connection-choice.ts';
 import { CONNECTION_KIND } from '../../../src/operator/contract/names.ts';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
@@ -146,4 +150,11 @@ test('the connection that was recorded is chosen again, whatever the namespace h
     }
   });
   fc.assert(property, { numRuns: 2_000 });
+});
+
+test('an object for which something was begun holds the connection in its spec, whatever became of its annotation', () => {
+  const spec = { connectionRef: { name: 'a' } };
+  expect(usedConnection(object({ spec }))).toBeUndefined();
+  expect(usedConnection(object({ spec }, { createGeneration: '1' }))).toEqual({ kind: CONNECTION_KIND.own, name: 'a' });
+  expect(usedConnection(object({ spec: {} }, { createGeneration: '1' }))).toBe(OPERATORS_OWN);
 });

@@ -88,6 +88,18 @@ describe('a work queue', () => {
     expect([await last, queue.depth]).toEqual(['a2', 0]);
   });
 
+  test('serves all waiting workers once one is done, though a key has another share by then', async () => {
+    const shareOf = new Map([['a2', 'a']]);
+    const of = (key: string) => shareOf.get(key) ?? key.charAt(0);
+    const queue = new WorkQueue({ backoff, shares: { of, most: 1 } });
+    for (const key of ['a1', 'a2', 'a3']) queue.add(key);
+    const first = await queue.get();
+    const waiting = [queue.get(), queue.get()];
+    shareOf.set('a2', 'b');
+    queue.done('a1');
+    expect([first, ...(await Promise.all(waiting))]).toEqual(['a1', 'a2', 'a3']);
+  });
+
   test('passes over thousands of keys that are not needed, also when their share becomes free', async () => {
     const shares = { of: () => 'one', most: 1 };
     const queue = new WorkQueue({ backoff, shares, isNeeded: (key) => key === 'last' });

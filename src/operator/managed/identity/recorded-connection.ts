@@ -31,7 +31,7 @@ export function annotatedConnection(object: KubeObject): UsedConnection | undefi
 }
 
 function readConnection(text: string | undefined): ConnectionName | undefined {
-  const [written = '', name = ''] = text?.split('/') ?? [];
+  const [written = '', name = '', more] = text?.split('/') ?? [];
   const kind = Object.values(CONNECTION_KIND).find((each) => each === written);
-  return kind && name !== '' ? { kind, name } : undefined;
+  return kind && name !== '' && more === undefined ? { kind, name } : undefined;
 }

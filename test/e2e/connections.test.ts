@@ -96,6 +96,7 @@ test('a key of another owner is refused, and its objects make no call until the 
 test.each([
   ['https://169.254.169.254', 'must have a public address'],
   ['http://kubernetes.default.svc', 'must be an https URL'],
+  ['ftp://example.com', 'spec.url: must be an http or https URL'],
 ])('%s cannot be called', async (url, message) => {
   await stack.apply(...connection('elsewhere', team, { url }));
   await eventually(async () => {

@@ -7,6 +7,7 @@ import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import { LabelSelector } from '../kube/label-selector.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import { Blocked } from '../managed/declaration/external.ts';
+import { readSpec } from '../managed/declaration/spec.ts';
 import { type ConnectionName, OPERATORS_OWN, writeConnection } from '../managed/identity/recorded-connection.ts';
 import { isDeleting } from '../managed/identity/recorded-status.ts';
 import type { ObjectConnection, ObjectConnections } from '../managed/object/object-connections.ts';
@@ -123,11 +124,9 @@ export class Connections implements ObjectConnections {
 
   #openNew({ kind, spec }: ConnectionKind, key: string, object: KubeObject): OpenConnection {
     const { urls, most, openClient } = this.#options;
-    const declared = spec.safeParse(object.spec).data;
-    if (!declared) throw new Blocked(REASON.rejected, 'the spec is not one of this release: apply its CRDs');
     const check = this.#checks.get(kind);
     if (!check) throw new Error(`nothing checks ${kind}`);
-    const destination = urls.destinationOf(kind, declared);
+    const destination = urls.destinationOf(kind, readSpec(spec, object));
     const record = writeConnection({ kind, name: object.metadata.name });
     return new OpenConnection({ key, record, object, destination, most, openClient, check });
   }

@@ -75,10 +75,13 @@ function valuesOfField(given: FamilyField, { spellings }: Pick<Choices, 'spellin
   return fc.oneof({ weight: 3, arbitrary: usual }, { weight: 1, arbitrary: made });
 }
 
+/** Cannot change, and there is no connection that it could name. */
+const CONNECTION = 'connectionRef';
+
 /** Members of the spec that are not fields of the family, with the values that their schema allows. */
 function ownMembers(kind: Walkable['kind'], fieldMembers: readonly string[], name: string) {
   const members = Object.entries(asRecord(specSchema(kind).properties)).filter(
-    ([member]) => !fieldMembers.includes(member),
+    ([member]) => !fieldMembers.includes(member) && member !== CONNECTION,
   );
   return members.map(([member, schema]) => {
     const values = valuesOf(asRecord(schema), member, formatsFor(name));

@@ -238,7 +238,7 @@ async function updates(family: Resource): Promise<[string, Field, unknown][]> {
   return fieldsOf(family).flatMap(([name, field]) => {
     if (!field.onUpdate) return [];
     const now = least[shownAs(name, field)];
-    const choices = z.array(z.unknown()).parse(choicesOf(field) ?? [known[name]]);
+    const choices = [known[name], ...(choicesOf(field) ?? [])];
     const value = choices.find((each) => JSON.stringify(each) !== JSON.stringify(now) && each !== undefined);
     // A field with one choice has no other.
     if (value === undefined && choicesOf(field)?.length === 1) return [];

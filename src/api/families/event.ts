@@ -38,7 +38,13 @@ export const listEvents = operation({
     const problem = only.type === undefined ? undefined : CATALOGUE.problem(only.type);
     if (problem) throw refused({ '?filter[type]': problem });
     const range = rangeOf(eventLog, query);
-    const { rows, next } = await pageOfLog(db, { ...range, resourceId, only, visibleTo: visibleTo(caller) });
+    const { rows, next } = await pageOfLog(db, {
+      ...range,
+      account: caller.account,
+      resourceId,
+      only,
+      visibleTo: visibleTo(caller),
+    });
     const uri = base + path;
     const next_page_uri = next === undefined ? null : `${uri}?${nextQuery(listed, query, { id: next })}`;
     return { body: { events: rows.map((row) => shown(row, base)), uri, next_page_uri } };

@@ -1,10 +1,12 @@
-/** Reads the audit log. Of its filters, only the resource has an index. */
+/** Reads the audit log of an account. Of its filters, only the resource has an index. */
 import { z } from 'zod';
 import { FAMILIES } from '../../resources/families.ts';
+import { ofThisAccount } from './account-scope.ts';
 import type { Executor } from './database.ts';
 import { type LogPage, type LogPageQuery, readLogPage } from './log-page.ts';
 
 export interface LogQuery extends Omit<LogPageQuery, 'within' | 'conditions'> {
+  account: string;
   resourceId?: string | undefined;
   /** Only events with these values (COLUMNS). */
   only?: Readonly<Record<string, string>>;
@@ -47,7 +49,7 @@ export async function getEvent(
   id: string,
   visibleTo: string | undefined,
 ): Promise<LogRowWithPayload | undefined> {
-  const text = `select ${SHOWN}, payload from events where id = $1 and ($2::text is null or ${visible('$2')})`;
+  const text = `select ${SHOWN}, payload from events where id = $1 and ${ofThisAccount()} and ($2::text is null or ${visible('$2')})`;
   const [found] = await db.query({ name: 'events.get', text, values: [id, visibleTo ?? null] });
   return found && rowWithPayload.parse(found);
 }
@@ -58,14 +60,17 @@ export const pageOfLog = (db: Executor, query: LogQuery): Promise<LogPage<LogRow
   readLogPage(db, EVENT_LOG, conditionsOf(query));
 
 /** The conditions of a page of the audit log. */
-export function conditionsOf({ resourceId, only = {}, visibleTo, ...query }: LogQuery): LogPageQuery {
+export function conditionsOf({ account, resourceId, only = {}, visibleTo, ...query }: LogQuery): LogPageQuery {
   const columns = Object.entries(COLUMNS).flatMap(([name, column]) => {
     const value = only[name];
     return value === undefined ? [] : [{ holds: (parameter: string) => `${column} = ${parameter}`, value }];
   });
   return {
     ...query,
-    within: resourceId === undefined ? undefined : { column: 'resource_id', value: resourceId },
+    within:
+      resourceId === undefined
+        ? { column: 'account_id', value: account }
+        : { column: 'resource_id', value: resourceId },
     conditions: [...columns, ...(visibleTo === undefined ? [] : [{ holds: visible, value: visibleTo }])],
   };
 }

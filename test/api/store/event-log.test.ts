@@ -2,10 +2,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type LogQuery, pageOfLog } from '../../../src/api/store/event-log.ts';
+import { FIRST_ACCOUNT } from '../../../src/resources/account.ts';
 import { firstIdAt } from '../../../src/resources/definition/id.ts';
 import { openTestDatabase } from '../harness.ts';
 
-const db = await openTestDatabase();
+const db = (await openTestDatabase()).within(FIRST_ACCOUNT);
 const idOf = (n: number) => firstIdAt('ev', new Date(1_700_000_000_000 + n));
 const COUNT = 40;
 
@@ -61,7 +62,7 @@ test('following the pages shows every event that fits once, newest first, howeve
             (type === undefined || event.type === type) &&
             (visibleTo === undefined || actorOf(n) === visibleTo || ownerOf(n) === visibleTo),
         );
-        const seen = await walk({ ...query, only: type === undefined ? {} : { type } });
+        const seen = await walk({ ...query, account: FIRST_ACCOUNT, only: type === undefined ? {} : { type } });
         expect(seen).toEqual(fitting.map(({ id }) => id).toReversed());
       },
     ),

@@ -1,5 +1,5 @@
 /** Tries every operation of one account with what belongs to another: it must be as if that did not exist. */
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Role } from '../../dev/conformance/row.ts';
 import { SECTIONS } from '../../dev/conformance/sections.ts';
 import { fill, mapLeaves, namesIn, type Values } from '../../dev/fixtures/placeholders.ts';
@@ -49,39 +49,55 @@ const revealed = (reply: Reply, sent: unknown, known: ReadonlySet<string>) =>
     (id) => known.has(id) && id !== api.admin.id,
   );
 
-describe.each(contract.operations)('$name', (operation) => {
-  const row = simplest(operation, contract, SECTIONS);
-  const of = (values: Values) => fill(row.ask, values);
-  /** Whether it names resources that the row has made. */
-  const isAbout = namesIn([row.ask.path, row.ask.body]).some((name) => name in (row.given ?? {}));
+/** Whether row level security stands behind the conditions of the statements. */
+const WALLS = [
+  { walls: 'with row level security', toggle: 'enable' },
+  { walls: 'without it, by the conditions of statements alone', toggle: 'disable' },
+];
 
-  test('reveals nothing of another account, and changes nothing there', async () => {
-    const theirs = await prepare(row, world.callers, world.values());
-    const ids = idsIn(JSON.stringify(theirs));
-    const before = await changes();
-    const reply = await send(row.ask, stranger, theirs);
-    expect(revealed(reply, of(theirs), ids)).toEqual([]);
-    if (!isAbout) return;
-    const strange = unknown(theirs);
-    const missing = await send(row.ask, stranger, strange);
-    expect({ status: reply.status, text: withoutIds(reply.text) }).toEqual({
-      status: missing.status,
-      text: withoutIds(missing.text),
-    });
-    expect(reply.status, reply.text).toBeGreaterThanOrEqual(400);
-    expect(await changes()).toBe(before);
+describe.each(WALLS)('$walls', ({ toggle }) => {
+  beforeAll(async () => {
+    const tables = await api.rows(`
+      select quote_ident(relname) as name from pg_class join pg_policy on polrelid = pg_class.oid
+       where relnamespace = current_schema()::regnamespace`);
+    expect(tables.length).toBeGreaterThan(FAMILIES.length);
+    for (const { name } of tables) await api.rows(`alter table ${name} ${toggle} row level security`);
   });
 
-  test('works within an account that a platform admin has chosen', async () => {
-    const inside = { [ACCOUNT_HEADER]: other.id };
-    // These need no account, or something that the service makes by itself.
-    if (operation.name.includes('/accounts') || namesIn(row).includes('delivery')) return;
-    const within = await prepare(row, stranger, world.values());
-    const { headers, ...step } = of(within);
-    // Who visits owns nothing there.
-    const owned = ['/api_keys', '/credentials'].includes(step.path) && step.method === 'POST';
-    const body = owned ? { ...Object(step.body), owner_id: other.admin.id } : step.body;
-    const reply = await api.admin.send(step.method, step.path, { body, headers: { ...headers, ...inside } });
-    expect(reply.status, reply.text).toBe(row.answer.status);
+  describe.each(contract.operations)('$name', (operation) => {
+    const row = simplest(operation, contract, SECTIONS);
+    const of = (values: Values) => fill(row.ask, values);
+    /** Whether it names resources that the row has made. */
+    const isAbout = namesIn([row.ask.path, row.ask.body]).some((name) => name in (row.given ?? {}));
+
+    test('reveals nothing of another account, and changes nothing there', async () => {
+      const theirs = await prepare(row, world.callers, world.values());
+      const ids = idsIn(JSON.stringify(theirs));
+      const before = await changes();
+      const reply = await send(row.ask, stranger, theirs);
+      expect(revealed(reply, of(theirs), ids)).toEqual([]);
+      if (!isAbout) return;
+      const strange = unknown(theirs);
+      const missing = await send(row.ask, stranger, strange);
+      expect({ status: reply.status, text: withoutIds(reply.text) }).toEqual({
+        status: missing.status,
+        text: withoutIds(missing.text),
+      });
+      expect(reply.status, reply.text).toBeGreaterThanOrEqual(400);
+      expect(await changes()).toBe(before);
+    });
+
+    test('works within an account that a platform admin has chosen', async () => {
+      const inside = { [ACCOUNT_HEADER]: other.id };
+      // These need no account, or something that the service makes by itself.
+      if (operation.name.includes('/accounts') || namesIn(row).includes('delivery')) return;
+      const within = await prepare(row, stranger, world.values());
+      const { headers, ...step } = of(within);
+      // Who visits owns nothing there.
+      const owned = ['/api_keys', '/credentials'].includes(step.path) && step.method === 'POST';
+      const body = owned ? { ...Object(step.body), owner_id: other.admin.id } : step.body;
+      const reply = await api.admin.send(step.method, step.path, { body, headers: { ...headers, ...inside } });
+      expect(reply.status, reply.text).toBe(row.answer.status);
+    });
   });
 });

@@ -8,6 +8,7 @@ import { seesSecrets } from '../http/authorization.ts';
 import { checkIfMatch } from '../http/entity-tags.ts';
 import type { Api, Call, Operation, OperationResult, PathParameter, Permission } from '../http/operation.ts';
 import type { Secrets } from '../secrets/sealing.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import { type Author, changeEvent, type OutboxEvent } from '../store/outbox.ts';
 import { FIRST } from '../store/page-statement.ts';
@@ -239,7 +240,7 @@ export async function removeWhere<R extends Resource>(
   const { resource, rows, detach } = family;
   // Without these locks, a concurrent change could attach something to one of them that would never be deleted.
   await tx.query({
-    text: `select 1 from ${resource.table} where ${column} = $1 order by id for update`,
+    text: `select 1 from ${resource.table} where ${column} = $1 and ${ofThisAccount()} order by id for update`,
     values: [value],
   });
   // Continues after the last id: until the transaction ends, the index still contains the deleted rows.

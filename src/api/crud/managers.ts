@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { detailsOf, type ManagedPart, type Manager, MODULES } from '../../resources/definition/manager.ts';
 import { type ApiError, conflict } from '../errors/errors.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import { MANAGER_COLUMNS, managerValues } from '../store/manager-record.ts';
 
@@ -24,7 +25,7 @@ const row = z
 
 export type ManagerRecord = z.output<typeof row>;
 
-const READ = `select ${SHOWN} from resource_managers where resource_id = $1 and part = $2`;
+const READ = `select ${SHOWN} from resource_managers where resource_id = $1 and part = $2 and ${ofThisAccount()}`;
 
 /** Does not see the row that it inserts. */
 const RECORD = `

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Module } from '../../resources/definition/module.ts';
 import type { Secrets } from '../secrets/sealing.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 
 const TABLE = 'modules';
@@ -15,7 +16,10 @@ export type Settings = Readonly<Record<string, unknown>>;
 const json = z.record(z.string(), z.unknown());
 const stored = z.object({ settings: json, sealed_secrets: z.string().nullable() });
 
-const GET = { name: 'modules.get', text: `select settings, ${COLUMN} from ${TABLE} where id = $1` };
+const GET = {
+  name: 'modules.get',
+  text: `select settings, ${COLUMN} from ${TABLE} where id = $1 and ${ofThisAccount()}`,
+};
 const PUT = {
   name: 'modules.put',
   text: `
@@ -23,7 +27,7 @@ const PUT = {
     on conflict (id) do update set settings = excluded.settings, ${COLUMN} = excluded.${COLUMN},
       updated_at = excluded.updated_at`,
 };
-const REMOVE = { name: 'modules.remove', text: `delete from ${TABLE} where id = $1` };
+const REMOVE = { name: 'modules.remove', text: `delete from ${TABLE} where id = $1 and ${ofThisAccount()}` };
 const REMOVE_ALL = { name: 'modules.remove_all', text: `delete from ${TABLE} where owner_id = any($1)` };
 
 const locationOf = (id: string) => ({ table: TABLE, id, field: COLUMN });

@@ -11,6 +11,7 @@ import { words } from '../errors/naming.ts';
 import { MAX_PAGE_BYTES } from '../guard/bytes-in-flight.ts';
 import { isUnchanged } from '../http/entity-tags.ts';
 import type { Api, Call, OperationResult } from '../http/operation.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import { violation } from '../store/database-errors.ts';
 import { changeEvent } from '../store/outbox.ts';
@@ -217,7 +218,8 @@ async function requireParent<R extends Resource>(
   if (!parent) return;
   const id = params[parent.parameter] ?? '';
   const name = `${parent.of.table}.${lock ? 'hold' : 'exists'}`;
-  const found = await db.query({ name, text: `select 1 from ${parent.of.table} where id = $1 ${lock}`, values: [id] });
+  const text = `select 1 from ${parent.of.table} where id = $1 and ${ofThisAccount()} ${lock}`;
+  const found = await db.query({ name, text, values: [id] });
   if (found.length === 0)
     throw notFound(`The ${words(parent.of.name)} ${id} does not exist.`, { [parent.parameter]: id });
 }

@@ -3,6 +3,7 @@ import { idsOf } from '../../resources/definition/reference.ts';
 import type { Fields, ReferencedFamily, Resource } from '../../resources/definition/resource.ts';
 import { invalidRequest, resourceInUse } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 
 /** The resource that refers to others, and the field that does. */
@@ -107,7 +108,7 @@ function replacing(targets: readonly ReferencedFamily[]): { name: string; text: 
     // In order, so that two requests cannot deadlock.
     const found = targets.map(
       ({ table }) => `${table}_found as (
-        select id from ${table} where id = any($4) and id not in (select id from kept) order by id for key share)`,
+        select id from ${table} where id = any($4) and ${ofThisAccount()} and id not in (select id from kept) order by id for key share)`,
     );
     const ids = targets.map(({ table }) => `select id from ${table}_found`).join(' union all ');
     const text = `
@@ -133,7 +134,7 @@ const REFERRERS = {
   text: `
     select referrer, array_agg(referrer_id) as ids from (
       select distinct referrer, referrer_id, dense_rank() over (partition by referrer order by referrer_id) as rank
-        from resource_references where target_id = $1) r
+        from resource_references where target_id = $1 and ${ofThisAccount()}) r
      where rank <= ${NAMED + 1} group by referrer order by referrer`,
 };
 

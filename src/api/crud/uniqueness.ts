@@ -2,6 +2,7 @@
 import type { Resource, Unique } from '../../resources/definition/resource.ts';
 import { type ApiError, conflict, unavailable } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Database } from '../store/database.ts';
 import type { Violation } from '../store/database-errors.ts';
 import type { Row } from '../store/repository.ts';
@@ -30,9 +31,12 @@ export async function explainUniqueness(
     if (unique === undefined || broken.kind !== 'unique' || broken.constraint !== uniqueIndex(resource, field))
       continue;
     const columns = uniqueColumns(field, unique);
-    const text = `select id from ${resource.table} where ${columns.map((name, at) => `${name} = $${at + 1}`).join(' and ')}`;
-    const statement = { text, values: columns.map((name) => row[name]) };
-    const [existing] = await db.query(statement);
+    const same = columns.map((name, at) => `${name} = $${at + 1}`).join(' and ');
+    const statement = {
+      text: `select id from ${resource.table} where ${same}`,
+      values: columns.map((name) => row[name]),
+    };
+    const [existing] = await db.query({ ...statement, text: `${statement.text} and ${ofThisAccount()}` });
     const taken = `The ${words(field)} is already taken.`;
     if (!existing && (await db.acrossAccounts().query(statement)).length > 0)
       return conflict(taken, { [`/${field}`]: USED_ELSEWHERE });

@@ -7,6 +7,7 @@ import { mount } from '../crud/mount.ts';
 import { conflict, invalidByRule, refused, unauthenticated } from '../errors/errors.ts';
 import type { Caller } from '../http/authentication.ts';
 import { API_KEY_PREFIX, tokenPrefix } from '../secrets/tokens.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import { endsLastAdminKey } from './admin-keys.ts';
 import { tokenHooks } from './one-time-token.ts';
 
@@ -23,7 +24,7 @@ export const apiKeys = mount(apiKey, {
   },
   // Locks both keys in one order, since two keys may update each other. refuseOutliving needs the caller's key.
   async lockFirst({ tx, caller }, id) {
-    const text = 'select 1 from api_keys where id = any($1) order by id for update';
+    const text = `select 1 from api_keys where id = any($1) and ${ofThisAccount()} order by id for update`;
     await tx.query({ name: 'api_keys.lock_two', text, values: [[id, caller.keyId]] });
   },
   beforeCreate: (context, { expires_at }) => refuseOutliving(context, expires_at),

@@ -5,7 +5,8 @@ import { refuseIfOwning } from './owned-resources.ts';
 
 export const botUsers = mount(botUser, {
   aboutDelete: 'Fails with 409 while the bot owns API keys or credentials.',
-  async beforeDelete({ tx }, { id }) {
-    await refuseIfOwning(tx, id);
+  async beforeDelete(context, { id }) {
+    await refuseIfOwning(context, id);
+    return undefined;
   },
 });

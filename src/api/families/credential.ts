@@ -26,8 +26,11 @@ credentials.add(
     params: {},
     body: authenticate,
     success: { status: 200, description: 'Whether the token may bind the target.', schema: authentication },
-    handle: async ({ caller: { isPlatformAdmin, isVisiting }, body }, { db }) => ({
-      body: await decideBind(isPlatformAdmin && !isVisiting ? db.acrossAccounts() : db, body),
+    handle: async ({ caller: { account, isPlatformAdmin, isVisiting }, body }, { db }) => ({
+      body:
+        isPlatformAdmin && !isVisiting
+          ? await decideBind(db.acrossAccounts(), body)
+          : await decideBind(db, body, account),
     }),
   }),
 );
@@ -37,12 +40,21 @@ const FIND = `
     from credentials c
     left join users u on u.id = c.owner_user_id
     left join bot_users b on b.id = c.owner_bot_id
-   where c.token_hash = $1 and coalesce(u.active, b.active)`;
+   where c.token_hash = $1 and coalesce(u.active, b.active) and coalesce(c.account_id = $2, true)`;
 
 const row = z.object({ id: z.string(), owner_id: z.string(), acl: z.array(z.string()) });
 
-async function decideBind(db: Executor, { token, bind }: z.output<typeof authenticate>): Promise<Decision> {
-  const [found] = await db.query({ name: 'credentials.authenticate', text: FIND, values: [tokenHash(token)] });
+/** @param account whose tokens count; default: all */
+async function decideBind(
+  db: Executor,
+  { token, bind }: z.output<typeof authenticate>,
+  account?: string,
+): Promise<Decision> {
+  const [found] = await db.query({
+    name: 'credentials.authenticate',
+    text: FIND,
+    values: [tokenHash(token), account ?? null],
+  });
   if (!found) return { allowed: false, credential_id: null, owner_id: null, matched_rule: null };
   const { id, owner_id, acl } = row.parse(found);
   const target = bind == null ? undefined : parseTarget(bind);

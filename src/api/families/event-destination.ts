@@ -10,7 +10,8 @@ import { eventGuard } from '../events/wire/event-guard.ts';
 import type { Destination } from '../events/wire/targets.ts';
 import type { Platform } from '../http/platform.ts';
 import type { Secrets } from '../secrets/sealing.ts';
-import type { Executor } from '../store/database.ts';
+import type { Database, Executor } from '../store/database.ts';
+import { accountOf } from '../store/owning-account.ts';
 import type { Row } from '../store/repository.ts';
 import { addTest } from './event-destination-test.ts';
 import { addPausing } from './event-pausing.ts';
@@ -55,8 +56,10 @@ function urlsOf(target: unknown) {
 }
 
 /** The destination as events are sent to it, with its secrets; undefined if it is paused or does not exist. */
-export async function openDestination(db: Executor, secrets: Secrets, id: string): Promise<Destination | undefined> {
-  const row = await eventDestinations.rows.get(db, id);
+export async function openDestination(db: Database, secrets: Secrets, id: string): Promise<Destination | undefined> {
+  const account = await accountOf(db, eventDestination, id);
+  if (account === undefined) return undefined;
+  const row = await eventDestinations.rows.get(db.within(account), id);
   return row && row.status !== 'paused' ? open(db, secrets, row) : undefined;
 }
 

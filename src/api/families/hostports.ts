@@ -10,6 +10,7 @@ import { moveReferences, setReferences } from '../crud/references.ts';
 import { USED_ELSEWHERE } from '../crud/uniqueness.ts';
 import { conflict, invalidRequest } from '../errors/errors.ts';
 import type { Platform } from '../http/platform.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import { COVERING_LOCKS, HOSTPORT_LOCKS } from '../store/locks.ts';
 import { isReservable, reservedByService } from './service-domains.ts';
@@ -50,7 +51,7 @@ export async function coverEdges({ tx, api }: WriteContext, { domain }: { domain
     with listening as (
       select r.referrer_id, min(r.referrer) as referrer
         from resource_references r join reserved_domains d on d.id = r.target_id
-       where r.place = '${FIELD}' and d.domain = any($1) group by 1),
+       where r.place = '${FIELD}' and d.domain = any($1) and ${ofThisAccount('d')} group by 1),
     covered as (
       select distinct edge_id from edge_hostports h join listening l on l.referrer_id = h.edge_id,
              split_part(h.hostport, ':', 1) host
@@ -163,7 +164,7 @@ const UNCOVERED = 'is not covered by a reserved domain';
 async function coveringDomains(tx: Executor, hostports: readonly string[], platform: Platform): Promise<string[]> {
   const names = hostports.map((hostport) => coveringNames(hostOf(hostport)));
   // Waits for a domain that is being deleted, and then does not find it.
-  const text = 'select id, domain from reserved_domains where domain = any($1) order by id for key share';
+  const text = `select id, domain from reserved_domains where domain = any($1) and ${ofThisAccount()} order by id for key share`;
   const values = [[...new Set(names.flat())]];
   const found = reserved.parse(await tx.query({ name: 'reserved_domains.covering', text, values }));
   const byDomain = new Map(found.map(({ id, domain }) => [domain, id]));

@@ -6,6 +6,7 @@ import { ipPolicyRule, MAX_RULES_PER_POLICY, NO_MORE_RULES } from '../../resourc
 import type { WriteContext } from '../crud/hooks.ts';
 import { mount } from '../crud/mount.ts';
 import { invalidByRule, invalidRequest } from '../errors/errors.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 
 export const ipPolicyRules = mount(ipPolicyRule, {
   aboutCreate: 'A policy has at most one rule for a CIDR block. The change counts as a new revision of the policy.',
@@ -21,7 +22,7 @@ export const ipPolicyRules = mount(ipPolicyRule, {
       );
     }
     const [counted] = await tx.query({
-      text: 'select count(*) as rules from ip_policy_rules where ip_policy_id = $1',
+      text: `select count(*) as rules from ip_policy_rules where ip_policy_id = $1 and ${ofThisAccount()}`,
       values: [id],
     });
     if (Number(counted?.rules) >= MAX_RULES_PER_POLICY) {
@@ -37,10 +38,10 @@ export const ipPolicyRules = mount(ipPolicyRule, {
 });
 
 const LOCK_POLICY_OF_RULE = `
-  select 1 from ip_policies where id = (select ip_policy_id from ip_policy_rules where id = $1) for update`;
+  select 1 from ip_policies where id = (select ip_policy_id from ip_policy_rules where id = $1) and ${ofThisAccount()} for update`;
 
 /** Locks a policy and counts a change of its rules; false when there is no such policy. */
 async function touch(tx: WriteContext['tx'], id: string): Promise<boolean> {
-  const text = 'update ip_policies set revision = revision + 1 where id = $1 returning 1';
+  const text = `update ip_policies set revision = revision + 1 where id = $1 and ${ofThisAccount()} returning 1`;
   return (await tx.query({ name: 'ip_policies.touch', text, values: [id] })).length > 0;
 }

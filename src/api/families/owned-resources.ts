@@ -12,10 +12,10 @@ const NAMED = 5;
 const OWNED = [credential, apiKey].map((family) => ({ collection: family.collection, rows: repository(family) }));
 
 /** Throws RESOURCE_IN_USE naming what a user or bot owns. */
-export async function refuseIfOwning(tx: WriteContext['tx'], owner: string): Promise<void> {
+export async function refuseIfOwning({ tx, caller: { account } }: WriteContext, owner: string): Promise<void> {
   const details: Record<string, string> = {};
   for (const { collection, rows } of OWNED) {
-    const { rows: owned, more } = await rows.page(tx, { limit: NAMED, only: { owner_id: owner } });
+    const { rows: owned, more } = await rows.page(tx, { limit: NAMED, account, only: { owner_id: owner } });
     const named = [...owned.map(({ id }) => id), ...(more ? ['…'] : [])];
     if (named.length > 0) details[collection] = named.join(', ');
   }

@@ -12,6 +12,7 @@ import { update } from '../crud/operations.ts';
 import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Platform } from '../http/platform.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 import { coverEdges, refuseOverlap } from './hostports.ts';
@@ -100,7 +101,7 @@ const named = z.object({ subject_alternative_names: tlsCertificate.fields.subjec
 /** Names alone: one that has expired may be renewed, and one that begins later is put in place in time. */
 async function requireNames({ tx }: WriteContext, domain: string, id: string | undefined): Promise<void> {
   if (id === undefined) return;
-  const text = `select subject_alternative_names from ${tlsCertificate.table} where id = $1`;
+  const text = `select subject_alternative_names from ${tlsCertificate.table} where id = $1 and ${ofThisAccount()}`;
   const [found] = await tx.query({ name: 'tls_certificates.names', text, values: [id] });
   const { dns_names } = named.parse(found).subject_alternative_names;
   if (isCovered(domain, dns_names)) return;
@@ -112,7 +113,7 @@ async function requireNames({ tx }: WriteContext, domain: string, id: string | u
 
 async function requireType({ tx }: WriteContext, scheme: 'http' | 'https', id: string | undefined): Promise<void> {
   if (id === undefined) return;
-  const text = `select type from ${endpointConfiguration.table} where id = $1`;
+  const text = `select type from ${endpointConfiguration.table} where id = $1 and ${ofThisAccount()}`;
   const [found] = await tx.query({ name: 'endpoint_configurations.type', text, values: [id] });
   if (found?.type === scheme) return;
   const at = `/${scheme}_endpoint_configuration_id`;

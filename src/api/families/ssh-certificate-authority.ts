@@ -7,6 +7,7 @@ import { invalidByRule, invalidRequest } from '../errors/errors.ts';
 import { createSemaphores } from '../guard/pool-shares.ts';
 import type { Api } from '../http/operation.ts';
 import { generatePrivateKey, lineOf, sshPublicOf } from '../ssh/keys.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 
 /** The column of the private key, as PKCS #8 in PEM. */
 const PRIVATE_KEY = 'private_key';
@@ -50,7 +51,7 @@ const sealed = z.object({ private_key: z.string() });
 
 /** The private key of an authority. @throws INVALID_REQUEST if it does not exist */
 export async function signingKey({ db, secrets }: Api, id: string): Promise<KeyObject> {
-  const text = `select ${PRIVATE_KEY} from ${table} where id = $1`;
+  const text = `select ${PRIVATE_KEY} from ${table} where id = $1 and ${ofThisAccount()}`;
   const [row] = await db.query({ name: `${table}.signing_key`, text, values: [id] });
   if (!row) {
     const at = '/ssh_certificate_authority_id';

@@ -18,7 +18,7 @@ export const users = mount(user, {
   },
   async beforeDelete(context, { id, admin, active }) {
     if (admin && active) await refuseIfLastAdmin(context, id);
-    await refuseIfOwning(context.tx, id);
+    await refuseIfOwning(context, id);
   },
 });
 

@@ -1,4 +1,5 @@
 /** The caller: clients need it to name an owner, and to renew their key in time. */
+import { FIRST_ACCOUNT } from '../../resources/account.ts';
 import { apiKey } from '../../resources/api-key.ts';
 import { whoami } from '../../resources/whoami.ts';
 import { unauthenticated } from '../errors/errors.ts';
@@ -21,9 +22,9 @@ export const getWhoami = operation({
   family: null,
   params: {},
   success: { status: 200, description: 'The caller.', schema: whoami },
-  async handle({ caller: { id, admin, keyId, installation }, base }, api) {
-    // A platform admin may have chosen an account that they do not belong to.
-    const db = api.db.acrossAccounts();
+  async handle({ caller: { id, admin, keyId, installation, account, isVisiting }, base }, api) {
+    // Visitors are admins of the first account.
+    const db = api.db.within(isVisiting ? FIRST_ACCOUNT : account);
     // One after the other: a request must not take two connections of the pool.
     const owner = await ownerOf(db, id, base);
     const key = await apiKeys.rows.get(db, keyId);

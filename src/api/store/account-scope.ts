@@ -20,6 +20,17 @@ const enter = (account: string) =>
 /** The condition of the policies: a query, so that it is evaluated once for each statement. Without the setting, no row fits. */
 export const isOfAccount = `account_id = (select current_setting('${SETTING}', true))`;
 
+/**
+ * The condition of the statements of requests that take an id, or another text, from the caller: it keeps accounts apart even where
+ * the policies are switched off. Without the setting, no row fits. In a form that no index and no
+ * statistics serve: it must not change how the rows are found.
+ * @param table its name or alias, if the statement has several
+ */
+export const ofThisAccount = (table?: string) =>
+  isSameAccount(`${table === undefined ? '' : `${table}.`}account_id`, `current_setting('${SETTING}', true)`);
+
+export const isSameAccount = (one: string, other: string) => `coalesce(${one} = ${other}, false)`;
+
 /** The account that new rows belong to: that of the statement, or the first one. */
 export const CURRENT_ACCOUNT = `coalesce(nullif(current_setting('${SETTING}', true), ''), '${FIRST_ACCOUNT}')`;
 

@@ -1,6 +1,7 @@
 /** Reads deliveries of events. Of the filters of their list, the destination and the resource have an index. */
 import { z } from 'zod';
 import type { DeliveryFilters } from '../../resources/event-delivery.ts';
+import { ofThisAccount } from './account-scope.ts';
 import type { Executor } from './database.ts';
 import { type Condition, type LogPage, type LogPageQuery, readLogPage } from './log-page.ts';
 
@@ -30,7 +31,7 @@ export type DeliveryRow = z.output<typeof row>;
 const SHOWN = Object.keys(row.shape).join(', ');
 
 export async function getDelivery(db: Executor, id: string): Promise<DeliveryRow | undefined> {
-  const text = `select ${SHOWN} from event_deliveries where id = $1`;
+  const text = `select ${SHOWN} from event_deliveries where id = $1 and ${ofThisAccount()}`;
   const [found] = await db.query({ name: 'event_deliveries.get', text, values: [id] });
   return found && row.parse(found);
 }

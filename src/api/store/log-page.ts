@@ -4,6 +4,7 @@
  * where the next one starts.
  */
 import { z } from 'zod';
+import { ofThisAccount } from './account-scope.ts';
 import type { Executor } from './database.ts';
 import { FIRST, LAST } from './page-statement.ts';
 import type { Statement } from './statement.ts';
@@ -63,13 +64,18 @@ type Table = Pick<Log<never>, 'table'>;
 /** The last row that a page looks at, if there are that many. */
 export function endStatement({ table }: Table, range: LogRange, lookedAt: number): Statement {
   const { condition, order, values } = rangeOf(range);
-  return { text: `select id from ${table} where ${condition} ${order} offset ${lookedAt - 1} limit 1`, values };
+  const all = `${condition} and ${ofThisAccount()}`;
+  return { text: `select id from ${table} where ${all} ${order} offset ${lookedAt - 1} limit 1`, values };
 }
 
 /** Unnamed, so that each is planned for its values. */
 export function logStatement({ table, shown }: Table & { shown: string }, query: LogPageQuery): Statement {
   const { condition, order, values } = rangeOf(query);
-  const all = [condition, ...query.conditions.map(({ holds, value }) => holds(`$${values.push(value)}`))];
+  const all = [
+    condition,
+    ofThisAccount(),
+    ...query.conditions.map(({ holds, value }) => holds(`$${values.push(value)}`)),
+  ];
   // The extra row only shows that there is more.
   const count = `$${values.push(query.limit + 1)}`;
   return { text: `select ${shown} from ${table} where ${all.join(' and ')} ${order} limit ${count}`, values };

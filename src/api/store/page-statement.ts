@@ -1,6 +1,7 @@
 /** The statement that reads one page of a list: newest first, from one index, no further than the page. */
 import { MAX_PREFIX } from '../../resources/definition/filter.ts';
 import type { Fields, Resource } from '../../resources/definition/resource.ts';
+import { isSameAccount } from './account-scope.ts';
 import type { Statement } from './statement.ts';
 
 export interface PageQuery {
@@ -9,7 +10,7 @@ export interface PageQuery {
   /** Only rows with this id or a larger one. */
   from?: string | undefined;
   limit: number;
-  /** Only rows of this account, which its index has. Not needed with what limits the list to few rows anyway. */
+  /** Only rows of this account: of a whole list, by its index. Undefined for what belongs to no account. */
   account?: string | undefined;
   /** Maximum size of all rows together, as stored. The first row is returned however large it is. Default: no limit. */
   maxBytes?: number;
@@ -56,6 +57,7 @@ export function pageStatement(
   const values = [limit + 1];
   const isWhole = Object.keys(only).length === 0 && !element && !prefix;
   const inside = isWhole ? account : undefined;
+  const others = isWhole ? undefined : account;
   const name = [
     `${table}.page`,
     inside && 'account',
@@ -66,12 +68,15 @@ export function pageStatement(
   const statement = (text: string, more: readonly string[]): Statement => ({
     name: [...name, from === FIRST ? undefined : 'from'].filter(Boolean).join('_'),
     text: `select ${columns} from ${table} t ${text} limit $1`,
-    values: [...values, ...more],
+    values: [...values, ...more, ...(others === undefined ? [] : [others])],
   });
+
+  /** @param at the number of the last parameter */
+  const isInside = (at: number) => (others === undefined ? '' : `and ${isSameAccount('t.account_id', `$${at}`)}`);
 
   const [one] = Object.entries(only);
   if (one && isUnique(fields, one[0]))
-    return statement(`where t.${one[0]} = $2 and t.id >= $3 and t.id < $4`, [one[1], from, before]);
+    return statement(`where t.${one[0]} = $2 and t.id >= $3 and t.id < $4 ${isInside(5)}`, [one[1], from, before]);
 
   const keys: Key[] = [
     ...(inside === undefined ? [] : [{ by: 't.account_id', from: inside, before: inside }]),
@@ -88,6 +93,7 @@ export function pageStatement(
     element ? `join ${elementTable(table, element.column)} e on e.id = t.id` : '',
     `where ${by} < ${parameters(2)}`,
     bounded ? `and ${by} >= ${parameters(2 + keys.length)}` : '',
+    isInside(2 + (bounded ? 2 : 1) * keys.length),
     // As in the index, which does not have the rows without a text.
     prefix ? `and t.${prefix.column} is not null` : '',
     `order by ${keys.map((key) => `${key.by} desc`).join(', ')}`,

@@ -6,6 +6,7 @@
  */
 import type { Manager } from '../../resources/definition/manager.ts';
 import type { Field, Resource } from '../../resources/definition/resource.ts';
+import { ofThisAccount } from './account-scope.ts';
 import type { Executor } from './database.ts';
 import { forgetManagersCte, managerCte, managerValues } from './manager-record.ts';
 import { EVENT_VALUES, eventCte, eventsCte, eventValues, type OutboxEvent } from './outbox.ts';
@@ -70,6 +71,9 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   const columns = shown.join(', ');
   const written = ['id', 'created_at', 'updated_at', ...fields, ...hidden];
 
+  // What platform admins manage belongs to no account.
+  const inAccount = (alias?: string) => (resource.access === 'platform' ? '' : ` and ${ofThisAccount(alias)}`);
+
   const prepared = (name: string, text: string) => {
     const statement = { name: `${table}.${name}`, text };
     return (...values: unknown[]): Statement => ({ ...statement, values });
@@ -81,9 +85,10 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
     `forgotten as (delete from idempotency_keys where resource_id ${match} and closed_at is null),
      ${forgetManagersCte(match)}`;
 
-  const get = prepared('get', `select ${columns} from ${table} where id = $1`);
-  const lock = prepared('lock', `select ${columns} from ${table} where id = $1 for no key update`);
-  const lockToRemove = prepared('lock_to_remove', `select ${columns} from ${table} where id = $1 for update`);
+  const one = `where id = $1${inAccount()}`;
+  const get = prepared('get', `select ${columns} from ${table} ${one}`);
+  const lock = prepared('lock', `select ${columns} from ${table} ${one} for no key update`);
+  const lockToRemove = prepared('lock_to_remove', `select ${columns} from ${table} ${one} for update`);
   const inserting = (ctes: string) =>
     `with ${ctes} insert into ${table} (${written.join(', ')}) values (${parameters(written.length).join(', ')})`;
   const insertedEvent = eventCte(written.length + 1);
@@ -95,10 +100,10 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   const update = prepared(
     'update',
     `with ${eventCte(mutable.length + 3)}
-     update ${table} t set ${assignments((_, index) => `$${index + 3}`)}, updated_at = $2 where id = $1
+     update ${table} t set ${assignments((_, index) => `$${index + 3}`)}, updated_at = $2 ${one}
      returning revision`,
   );
-  const remove = prepared('remove', `with ${eventCte(2)}, ${forget('= $1')} delete from ${table} where id = $1`);
+  const remove = prepared('remove', `with ${eventCte(2)}, ${forget('= $1')} delete from ${table} ${one}`);
   const insertMany = prepared(
     'insert_many',
     `insert into ${table} (${written.join(', ')})
@@ -107,11 +112,11 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
   const updateMany = prepared(
     'update_many',
     `update ${table} t set ${assignments((column) => `s.${column}`)}, updated_at = $2
-       from jsonb_populate_recordset(null::${table}, $1::jsonb) s where t.id = s.id`,
+       from jsonb_populate_recordset(null::${table}, $1::jsonb) s where t.id = s.id${inAccount('t')}`,
   );
   const removeMany = prepared(
     'remove_many',
-    `with ${eventsCte(2)}, ${forget('= any($1)')} delete from ${table} where id = any($1)`,
+    `with ${eventsCte(2)}, ${forget('= any($1)')} delete from ${table} where id = any($1)${inAccount()}`,
   );
 
   const rows = async (db: Executor, statement: Statement) => (await db.query(statement)).map(asRow);
@@ -139,7 +144,7 @@ export function repository(resource: Resource, hidden: readonly string[] = []): 
       return { rows: found.slice(0, limit), more: more || found.length > limit };
     },
     where(db, column, value, part) {
-      const text = `select ${columns} from ${table} where ${column} = $1 and id > $2 order by id limit $3`;
+      const text = `select ${columns} from ${table} where ${column} = $1 and id > $2${inAccount()} order by id limit $3`;
       return rows(db, prepared(`by_${column}`, text)(value, part?.after ?? FIRST, part?.limit ?? null));
     },
     async insert(db, row, event, manager) {

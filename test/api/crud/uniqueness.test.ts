@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { explainUniqueness, uniqueIndex } from '../../../src/api/crud/uniqueness.ts';
+import { FIRST_ACCOUNT } from '../../../src/resources/account.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
 import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
 import { startTestApi } from '../harness.ts';
 
-const { admin, db } = await startTestApi();
+const api = await startTestApi();
+const { admin } = api;
+const db = api.db.within(FIRST_ACCOUNT);
 const broken = { kind: 'unique', constraint: uniqueIndex(reservedDomain, 'domain') } as const;
 const explain = (domain: string) =>
   explainUniqueness(reservedDomain, broken, { id: 'rd_new', created_at: '', revision: 1, domain }, db);

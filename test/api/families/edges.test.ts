@@ -5,6 +5,7 @@ import { NO_COURIER } from '../../../src/api/events/wire/courier.ts';
 import { listening } from '../../../src/api/families/hostports.ts';
 import { DEFAULT_PLATFORM } from '../../../src/api/http/platform.ts';
 import { createSecrets } from '../../../src/api/secrets/sealing.ts';
+import { FIRST_ACCOUNT } from '../../../src/resources/account.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { tlsEdge } from '../../../src/resources/tls-edge.ts';
 import { deadlocks, heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
@@ -139,7 +140,7 @@ describe('an edge', () => {
     const first = await create(path, hostports);
     const [id, claimed] = [newId(resource.prefix), 'edge_hostports.claim'];
     let deleted: Promise<unknown> = Promise.resolve();
-    const claiming = api.db.transaction((tx) => {
+    const claiming = api.db.within(FIRST_ACCOUNT).transaction((tx) => {
       const query: typeof tx.query = async (statement) => {
         const rows = await tx.query(statement);
         if (statement.name !== claimed) return rows;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Database, Executor } from '../../../src/api/store/database.ts';
 import { changeEvent } from '../../../src/api/store/outbox.ts';
 import { type Row, repository } from '../../../src/api/store/repository.ts';
-
+import { FIRST_ACCOUNT } from '../../../src/resources/account.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule } from '../../../src/resources/ip-policy-rule.ts';
 import { tunnelGroupBackend } from '../../../src/resources/tunnel-group-backend.ts';
@@ -30,7 +30,7 @@ const event = (name: string, id: string) =>
 
 /** A database with the policies `a`, `b` and `c`: `b` has the rules 1 to 4, the others have one each. */
 async function filled(): Promise<Database> {
-  const db = await openTestDatabase();
+  const db = (await openTestDatabase()).within(FIRST_ACCOUNT);
   for (const id of ['a', 'b', 'c']) await policies.insert(db, row(id, {}), event('ip_policy', id));
   await rules.insertMany(db, [...['1', '2', '3', '4'].map((id) => rule(id, 'b')), rule('5', 'a'), rule('0', 'c')]);
   return db;

@@ -38,6 +38,8 @@ export interface TransportOptions {
   onInstallation?: (id: string) => void;
   /** Starts the trace span of an attempt. */
   trace?: (request: { method: string; url: URL }) => AttemptTrace;
+  /** Awaited before a call is made of its parts, the key among them. */
+  prepare?: () => Promise<void>;
   /** Wraps every attempt, for example to limit the calls in flight and to pause after Retry-After. */
   admit?: <T>(attempt: () => Promise<T>) => Promise<T>;
 }
@@ -137,6 +139,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function send(call: ApiRequest): Promise<ApiResponse> {
+    await options.prepare?.();
     const request = wireRequest(options, call);
     let outcomeKnown = true;
     for (let tried = 0; ; tried++) {

@@ -52,10 +52,14 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     clock,
     ...(tracing && { trace: (request) => traceHttpCall(tracing, request) }),
     onInstallation,
-    admit: async (attempt) => {
-      await mayCall();
-      return budget.admit(attempt);
+    prepare: async () => {
+      // A key that is new by then must be permitted as well.
+      for (let key: string | undefined; key !== apiKey(); ) {
+        key = apiKey();
+        await mayCall();
+      }
     },
+    admit: budget.admit,
     onAttempt: ({ method, status, seconds }) => {
       metrics.apiRequests.inc({ method, code: codeOf(status) });
       metrics.apiRequestTime.observe({ method }, seconds);

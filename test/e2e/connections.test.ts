@@ -78,6 +78,12 @@ test('a key is replaced in place, and its successor is used once the old one is 
   expect((await stack.ready(POLICIES, 'after')).status.connection).toBe('APIConnection/default');
 });
 
+test('an operator that restarts sends nothing before it has read the key', async () => {
+  await stack.restart(() => stack.apply(described('after', { metadata: 'changed meanwhile' })));
+  await stack.ready(POLICIES, 'after');
+  expect(await stack.metric('tunnel_operator_connection_requests_total', { code: '401' })).toBe(0);
+});
+
 test('a key of another owner is refused, and its objects make no call until the right one is back', async () => {
   const stranger = await teamAccount(stack.api.url, 'stranger');
   const right = await team.newKey().catch(() => undefined);

@@ -70,6 +70,15 @@ describe('a call to the management API', () => {
     expect([server.asked, await said()]).toEqual([[], []]);
   });
 
+  test('is sent with the key that is there once it is allowed', async () => {
+    const keys = ['none yet', 'found', 'replaced'];
+    let known = 0;
+    const mayCall = async () => void (known = Math.min(known + 1, 2));
+    const { server, client } = await setUp([done], { mayCall, apiKey: () => String(keys[known]) });
+    await client.ipPolicies.delete('ipp_1');
+    expect(server.asked[0]?.headers.authorization).toBe('Bearer replaced');
+  });
+
   test('is not answered by another installation', async () => {
     const seen: string[] = [];
     const onInstallation = (id: string) => {

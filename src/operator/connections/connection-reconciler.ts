@@ -20,7 +20,7 @@ import type { Outcome } from '../managed/object/managed-object.ts';
 import type { ShownFailure } from '../managed/object/status.ts';
 import { type ConnectionKind, type ConnectionStatus, connectionStatus } from './connection-kinds.ts';
 import type { Connections } from './connections.ts';
-import type { OpenConnection } from './open-connection.ts';
+import type { Checked, OpenConnection } from './open-connection.ts';
 
 export interface ConnectionReconcilerOptions {
   kind: ConnectionKind;
@@ -59,20 +59,21 @@ export class ConnectionReconciler {
   }
 
   /** What `OpenConnection` asks for before it is used. */
-  async check(connection: OpenConnection): Promise<{ installationId: string }> {
+  async check(connection: OpenConnection): Promise<Checked> {
     const object = this.#newest(connection.object);
-    const { owner, installation_id: installationId } = await connection.whoami(await this.#readKey(object));
+    const apiKey = await this.#readKey(object);
+    const { owner, installation_id: installationId } = await connection.whoami(apiKey);
     const { owner: known, installationId: knownId } = statusOf(object);
     if (known && known.id !== owner.id)
       throw new Blocked(REASON.accessDenied, otherOwner(nameOf(known), nameOf(owner)));
     if (knownId !== undefined && knownId !== installationId)
       throw new Blocked(REASON.accessDenied, otherInstallation(knownId, installationId));
     // Its condition says what it waits for.
-    if (isDeleting(object)) return { installationId };
+    if (isDeleting(object)) return { apiKey, installationId };
     const ready: Finding = { status: 'True', reason: REASON.available, message: `Uses a key of ${nameOf(owner)}` };
     const about = { owner: { id: owner.id, name: owner.name }, installationId };
     await this.#writeStatus(object, ready, false, { ...about, observedGeneration: generationOf(object) });
-    return { installationId };
+    return { apiKey, installationId };
   }
 
   /** Shows in the conditions that the reconcile failed; returns the object as written. */

@@ -38,9 +38,15 @@ export interface OpenConnectionOptions {
   check: ConnectionCheck;
 }
 
+/** What a check has found out. */
+export interface Checked {
+  apiKey: string;
+  installationId: string;
+}
+
 export interface ConnectionCheck {
   /** Makes sure that the connection can be used: its key, and whose it is. @throws what `classify` knows */
-  check(connection: OpenConnection): Promise<{ installationId: string }>;
+  check(connection: OpenConnection): Promise<Checked>;
   /** Has it checked again soon. */
   requeue(connection: OpenConnection): void;
 }
@@ -57,6 +63,7 @@ export class OpenConnection implements ObjectConnection {
   readonly #budget: ApiBudget;
   #checked: Promise<void> | undefined;
   #isUsable = false;
+  /** The last one that a check has found to be right. */
   #apiKey = '';
   #installation: string | undefined;
 
@@ -68,7 +75,7 @@ export class OpenConnection implements ObjectConnection {
     this.object = options.object;
     this.#budget = new ApiBudget(options.most);
     this.client = options.openClient({
-      ...this.#parts,
+      ...this.#partsWith(() => this.#apiKey),
       mayCall: () => this.#usable(),
       onTrouble: () => options.check.requeue(this),
       onInstallation: (id) => this.#recognize(id),
@@ -83,7 +90,8 @@ export class OpenConnection implements ObjectConnection {
   /** Checks the connection again. @throws what `classify` knows */
   check(): Promise<void> {
     this.#isUsable = false;
-    const checking = this.#options.check.check(this).then(({ installationId }) => {
+    const checking = this.#options.check.check(this).then(({ apiKey, installationId }) => {
+      this.#apiKey = apiKey;
       this.#installation = installationId;
       this.#isUsable = true;
     });
@@ -93,10 +101,9 @@ export class OpenConnection implements ObjectConnection {
     return checking;
   }
 
-  /** Who owns the key. The first call with a new one. @throws ApiError, ApiUnreachableError */
+  /** Who owns the key. No other call uses it before its check has succeeded. @throws ApiError, ApiUnreachableError */
   async whoami(apiKey: string): ReturnType<Client['whoami']> {
-    this.#apiKey = apiKey;
-    return await this.#options.openClient(this.#parts).whoami();
+    return await this.#options.openClient(this.#partsWith(() => apiKey)).whoami();
   }
 
   /** The calls that wait fail for this reason. */
@@ -112,9 +119,8 @@ export class OpenConnection implements ObjectConnection {
     if (!isShared) await agent.destroy();
   }
 
-  get #parts(): ClientParts {
+  #partsWith(apiKey: () => string): ClientParts {
     const { url, agent } = this.#options.destination;
-    const apiKey = () => this.#apiKey;
     return { url, agent, apiKey, clock: this.#clock, budget: this.#budget, connection: this.key };
   }
 

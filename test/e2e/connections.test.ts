@@ -130,6 +130,34 @@ test('a connection is deleted once nothing uses it, and says what does', async (
   await stack.ready(POLICIES, 'late');
 });
 
+test('objects can be deleted at once with their connection and its Secret, as with their namespace', async () => {
+  const leaving = await teamAccount(stack.api.url, 'leaving');
+  await stack.apply(...connection('leaving', leaving));
+  await stack.apply(described('left', { connectionRef: { name: 'leaving' } }));
+  await stack.ready(POLICIES, 'left');
+  await stack.run('delete', 'secret', 'leaving-key', '--wait=false');
+  await stack.run('delete', 'apiconnection', 'leaving', '--wait=false');
+  await stack.restart(() => stack.run('delete', 'ippolicy', 'left', '--wait=false'));
+  await eventually(async () => {
+    expect(await stack.find(CONNECTIONS, 'leaving')).toBeUndefined();
+    expect(await stack.find(SECRETS, 'leaving-key')).toBeUndefined();
+  });
+  expect(await namesIn(leaving.client)).toEqual([]);
+});
+
+test('a Secret that a connection names no longer is released', async () => {
+  const moved = await teamAccount(stack.api.url, 'moved');
+  await stack.apply(...connection('moved', moved));
+  const held = async (name: string) => (await stack.find(SECRETS, name))?.metadata.finalizers;
+  await eventually(async () => expect(await held('moved-key')).toEqual(['tunnel-operator.dev/connection-in-use']));
+  await stack.apply(keySecret('other-key', moved.apiKey));
+  await kube.patch(CONNECTIONS, 'moved', { spec: { apiKeySecretRef: { name: 'other-key' } } }, namespace);
+  await eventually(async () => expect(await held('other-key')).toHaveLength(1));
+  expect(await held('moved-key')).toBeUndefined();
+  await stack.remove(CONNECTIONS, 'moved');
+  expect(await held('other-key')).toBeUndefined();
+});
+
 test('with --require-connection, nothing is done with the operator’s own key', async () => {
   await stack.restart(undefined, { requireConnection: true });
   await stack.apply(described('orphan'));

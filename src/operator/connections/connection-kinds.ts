@@ -80,6 +80,10 @@ export const connectionStatus = z.looseObject({
     .optional()
     .meta({ description: 'Who owns the API key. A key of another owner is refused.' }),
   installationId: z.string().optional().meta({ description: 'Identifies the installation of the management API.' }),
+  heldSecret: z
+    .string()
+    .optional()
+    .meta({ description: 'The Secret of its namespace that is kept until the connection is deleted.' }),
   observedGeneration: z.int().default(NOT_OBSERVED).meta({
     description: 'The metadata.generation that this status is about. -1 if it is about none.',
   }),

@@ -20,6 +20,7 @@ import type { Outcome } from '../managed/object/managed-object.ts';
 import type { ShownFailure } from '../managed/object/status.ts';
 import { type ConnectionKind, type ConnectionStatus, connectionStatus } from './connection-kinds.ts';
 import type { Connections } from './connections.ts';
+import { holdSecret, releaseSecret } from './held-secret.ts';
 import type { Checked, OpenConnection } from './open-connection.ts';
 
 export interface ConnectionReconcilerOptions {
@@ -53,7 +54,7 @@ export class ConnectionReconciler {
     const object = await this.#ensureFinalizer(given);
     const wasReady = isReady(object);
     await connections.openFor(kind.kind, object).check();
-    const written = this.#options.cache.store.get(keyOf(object)) ?? object;
+    const written = await this.#holdSecret(this.#newest(object));
     if (!wasReady) this.#options.changed(written);
     return { object: written, requeueAfterMs: recheckMs };
   }
@@ -103,7 +104,35 @@ export class ConnectionReconciler {
     }
     const finalizers = object.metadata.finalizers?.filter((name) => name !== CONNECTION_FINALIZER) ?? [];
     if (finalizers.length === object.metadata.finalizers?.length) return { object };
+    await this.#releaseSecret(object);
     return { object: await this.#patch(object, { finalizers }) };
+  }
+
+  /** The Secret that the spec names, instead of the one that it has named before. */
+  async #holdSecret(object: KubeObject): Promise<KubeObject> {
+    const { kube, kind } = this.#options;
+    const { namespace } = object.metadata;
+    // Those of ClusterAPIConnections are in no namespace that is deleted with what uses them.
+    if (namespace === undefined) return object;
+    const { name } = kind.spec.parse(object.spec).apiKeySecretRef;
+    let current = object;
+    if (statusOf(object).heldSecret !== name) {
+      await this.#releaseSecret(object);
+      // First, so that it is released later on, whatever happens in between.
+      current = await this.#replaceStatus(object, { ...statusOf(object), heldSecret: name });
+    }
+    await holdSecret(kube, namespace, name);
+    return current;
+  }
+
+  async #releaseSecret(object: KubeObject): Promise<void> {
+    const { kube, cache } = this.#options;
+    const { namespace } = object.metadata;
+    const name = statusOf(object).heldSecret;
+    if (namespace === undefined || name === undefined) return;
+    const others = [...cache.store.values()].filter((each) => keyOf(each) !== keyOf(object));
+    const isHeld = others.some((each) => each.metadata.namespace === namespace && statusOf(each).heldSecret === name);
+    if (!isHeld) await releaseSecret(kube, namespace, name);
   }
 
   async #ensureFinalizer(object: KubeObject): Promise<KubeObject> {
@@ -135,13 +164,16 @@ export class ConnectionReconciler {
     isTransient: boolean,
     about: Partial<ConnectionStatus>,
   ): Promise<KubeObject> {
-    const { kind, kube } = this.#options;
-    const { name, namespace, uid, resourceVersion, generation = 0 } = object.metadata;
     const current = statusOf(object);
     const findings = { [CONDITION.ready]: ready, ...progress(ready, isTransient) };
-    const conditions = mergeConditions(current.conditions ?? [], findings, generation, new Date());
-    const status = { ...current, ...about, conditions };
+    const conditions = mergeConditions(current.conditions ?? [], findings, object.metadata.generation ?? 0, new Date());
+    return this.#replaceStatus(object, { ...current, ...about, conditions });
+  }
+
+  async #replaceStatus(object: KubeObject, status: ConnectionStatus): Promise<KubeObject> {
+    const { kind, kube } = this.#options;
     if (sameStatus(object.status, status)) return object;
+    const { name, namespace, uid, resourceVersion } = object.metadata;
     const body = {
       apiVersion: API_VERSION,
       kind: kind.kind,

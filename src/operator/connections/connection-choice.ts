@@ -38,6 +38,10 @@ export function usedConnection(object: KubeObject): UsedConnection | undefined {
   return shown ?? (annotated && (namedIn(object) ?? annotated));
 }
 
+/** Whether what the namespace has decides, since nothing was begun and the spec names none. */
+export const isByDefault = (object: KubeObject) =>
+  usedConnection(object) === undefined && namedIn(object) === undefined;
+
 /** @throws Blocked if there is none that the object may use */
 export function chooseConnection(object: KubeObject, known: KnownConnections): UsedConnection {
   const shown = shownConnection(object);

@@ -11,7 +11,7 @@ import { readSpec } from '../managed/declaration/spec.ts';
 import { type ConnectionName, OPERATORS_OWN, writeConnection } from '../managed/identity/recorded-connection.ts';
 import { isDeleting } from '../managed/identity/recorded-status.ts';
 import type { ObjectConnection, ObjectConnections } from '../managed/object/object-connections.ts';
-import { chooseConnection, type KnownConnections, usedConnection } from './connection-choice.ts';
+import { chooseConnection, isByDefault, type KnownConnections, usedConnection } from './connection-choice.ts';
 import {
   apiConnectionKind,
   type ConnectionKind,
@@ -66,6 +66,14 @@ export class Connections implements ObjectConnections {
       // Objects without a connection share nothing.
       return { key: `none ${object.metadata.uid}`, record: undefined, client: refusing, problem };
     }
+  }
+
+  async catchUp(object: KubeObject): Promise<void> {
+    if (!isByDefault(object)) return;
+    const { own, shared, namespaces } = this.#options.caches;
+    const { namespace = '' } = object.metadata;
+    await Promise.all([own.catchUp(namespace), shared?.catchUp('')]);
+    if (shared?.store.size && !namespaces?.store.get(namespace)) await namespaces?.catchUp('');
   }
 
   #opened(kind: KindName, object: KubeObject): OpenConnection {

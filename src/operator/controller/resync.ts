@@ -35,7 +35,7 @@ type KindThere = ReturnType<ResyncKind['through']>;
 
 export interface ResyncOptions {
   kind: ResyncKind;
-  connections: ObjectConnections;
+  connections: Pick<ObjectConnections, 'of'>;
   store: Pick<ObjectStore, 'get' | 'values'>;
   queue: WorkQueue;
   everyMs: number;

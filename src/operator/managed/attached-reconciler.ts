@@ -38,6 +38,7 @@ export class AttachedReconciler {
     if (isPaused(object)) return showPaused(managed);
     managed.requireConnection();
     if (isDeleting(object)) return finalize(managed);
+    await managed.confirmConnection();
     await ensureIdentity(managed);
     await ensureFinalizer(managed);
     const spec = await managed.readSpec();

@@ -44,6 +44,8 @@ export class ManagedReconciler {
     if (isPaused(object)) return showPaused(managed);
     managed.requireConnection();
     if (isDeleting(object)) return finalize(managed);
+    // Before anything is begun, since it is for good.
+    await managed.confirmConnection();
     await ensureIdentity(managed);
     await ensureFinalizer(managed);
     // Before anything is done to the resource, which may be that of another cluster.

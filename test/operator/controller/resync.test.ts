@@ -12,7 +12,11 @@ import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
 import { ObjectStore } from '../../../src/operator/kube/object-store.ts';
 import { Blocked, type Remote } from '../../../src/operator/managed/declaration/external.ts';
 import { readPolicies } from '../../../src/operator/managed/declaration/spec.ts';
-import { type ObjectConnection, oneConnection } from '../../../src/operator/managed/object/object-connections.ts';
+import {
+  type ObjectConnection,
+  type ObjectConnections,
+  oneConnection,
+} from '../../../src/operator/managed/object/object-connections.ts';
 import { condition, object } from '../objects.ts';
 
 const nobody = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'none' });
@@ -26,7 +30,7 @@ afterEach(async () => {
 function setUp(
   listed: (client: Client) => AsyncIterable<Remote> | Iterable<Remote>,
   everyMs = 3_600_000,
-  connections = oneConnection(nobody),
+  connections: Pick<ObjectConnections, 'of'> = oneConnection(nobody),
 ) {
   const store = new ObjectStore();
   const registry = new Registry();

@@ -1,7 +1,7 @@
 /** The order of the steps of a reconcile. Each step has its own tests; those in test/e2e cover the whole. */
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/operator/kube/kube-object.ts';
-import { Blocked } from '../../../src/operator/managed/declaration/external.ts';
+import { Blocked, StaleObject } from '../../../src/operator/managed/declaration/external.ts';
 import { readIdentity } from '../../../src/operator/managed/identity/identity.ts';
 import { ManagedReconciler } from '../../../src/operator/managed/reconciler.ts';
 import { object } from '../objects.ts';
@@ -46,4 +46,20 @@ test.each([
   if (refusal === undefined) await reconcile();
   else await expect(reconcile()).rejects.toThrow(refusal);
   expect((await identity()).externalId).toBe(expected);
+});
+
+test('nothing is begun with the operator’s own key if the namespace has a connection that no watch has told of yet', async () => {
+  const things = new Things();
+  const { access, managed, stored } = await managing(object({ spec: {} }), { kind: thingKind(things) });
+  const own = access.connections.of(managed.object);
+  let known = own;
+  const catchUp = async () => {
+    known = { ...own, key: 'APIConnection/default' };
+  };
+  const connections = { of: () => known, catchUp };
+  const reconciler = new ManagedReconciler({ ...access, connections });
+  await expect(reconciler.reconcile(managed.object)).rejects.toThrow(StaleObject);
+  expect([things.ids, readIdentity(await stored()).generation]).toEqual([[], 0]);
+  await reconciler.reconcile(managed.object);
+  expect(things.ids).toHaveLength(1);
 });

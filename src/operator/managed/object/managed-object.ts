@@ -97,6 +97,16 @@ export class ManagedObject {
     if (this.connection.problem) throw this.connection.problem;
   }
 
+  /**
+   * Whoever creates an object together with its connection means it to use that.
+   * @throws StaleObject if the object would use another connection than was known; KubeError, KubeUnreachableError
+   */
+  async confirmConnection(): Promise<void> {
+    const { connections } = this.#access;
+    await connections.catchUp(this.object);
+    if (connections.of(this.object).key !== this.connection.key) throw new StaleObject('it has a connection by now');
+  }
+
   /** Marks the requested reconcile as handled, even if a later step fails. */
   noteCompared(): void {
     this.#isCompared = true;

@@ -20,12 +20,14 @@ export interface ObjectConnection {
 export interface ObjectConnections {
   /** The connection that the object uses, or would use if it were created now. */
   of(object: KubeObject): ObjectConnection;
+  /** Has all connections known that exist now and could be chosen, since their watches may lag. @throws KubeError, KubeUnreachableError */
+  catchUp(object: KubeObject): Promise<void>;
 }
 
 /** For commands that use one API key for everything. */
 export const oneConnection = (client: Client): ObjectConnections => {
   const connection = { key: '', record: undefined, client };
-  return { of: () => connection };
+  return { of: () => connection, catchUp: async () => {} };
 };
 
 /** What the condition ConnectionResolved says; undefined with the operator's own API key. */

@@ -71,9 +71,14 @@ export function leaseRole(): string {
 `;
 }
 
-/** The rights of a namespace's editors. Writing an APIKey is excluded, since it issues keys to the API. */
+/**
+ * The rights of a namespace's editors. Writing an APIKey is excluded, since it issues keys to the API, and what only
+ * administrators of the operator declare.
+ */
 export function editRole(kinds: readonly CustomResource[]): string {
-  const theirs = kinds.filter(({ plural, isClusterScoped }) => plural !== 'apikeys' && !isClusterScoped);
+  const theirs = kinds.filter(
+    ({ plural, isClusterScoped, isAdministrative }) => plural !== 'apikeys' && !isClusterScoped && !isAdministrative,
+  );
   return roleOf(theirs, ['create', 'update', 'patch', 'delete', 'deletecollection']);
 }
 

@@ -54,7 +54,7 @@ export const REASON_TEXTS: Readonly<Record<keyof typeof REASON, ReasonText>> = {
   connectionNotReady: {
     concern: 'another object',
     on: CONNECTION,
-    meaning: 'The APIConnection or ClusterAPIConnection that the object uses is not Ready, or not known yet.',
+    meaning: 'The APIConnection, ClusterAPIConnection or Account that the object uses is not Ready, or not known yet.',
     remedy: 'See the conditions of the connection. The object goes on by itself.',
   },
   resolved: {

@@ -1,5 +1,6 @@
 /** A call as an HTTP request. Invalid options are refused before anything is sent. */
 import { z } from 'zod';
+import { ACCOUNT_HEADER } from '../resources/account.ts';
 import {
   IDEMPOTENCY_KEY_HEADER,
   IDEMPOTENCY_SCOPE_HEADER,
@@ -33,6 +34,7 @@ const optionsSchema = z.object({
     .refine((url) => !/[?#]/.test(url), 'must have no query and no fragment')
     .refine((url) => !/^https?:\/\/[^/]*@/.test(url), 'must have no user and no password'),
   apiKey: z.union([headerText.min(1), keySource], NO_HEADER),
+  account: headerText.optional(),
   userAgent: headerText.optional(),
   timeoutMs: timerMs(1),
   longestWaitMs: timerMs(0),
@@ -57,12 +59,13 @@ export interface WireRequest {
 interface Caller {
   baseUrl: string;
   apiKey: string | (() => string);
+  account?: string;
   userAgent?: string;
 }
 
 /** @throws TypeError for an invalid header or body */
 export function wireRequest(
-  { baseUrl, apiKey, userAgent = 'tunnel-operator-client' }: Caller,
+  { baseUrl, apiKey, account, userAgent = 'tunnel-operator-client' }: Caller,
   call: ApiRequest,
 ): WireRequest {
   const url = new URL(baseUrl.replace(/\/+$/, '') + call.path);
@@ -74,6 +77,7 @@ export function wireRequest(
     authorization: `Bearer ${typeof apiKey === 'string' ? apiKey : apiKey()}`,
     'service-version': '2',
     'user-agent': userAgent,
+    ...(account === undefined ? {} : { [ACCOUNT_HEADER]: account }),
     ...(idempotencyKey === undefined ? {} : { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey }),
     ...(place && {
       [IDEMPOTENCY_SCOPE_HEADER]: place.scope,

@@ -16,6 +16,8 @@ export interface ApiClientOptions {
   clock: ApiClock;
   /** Makes the connections; the client has an agent of its own without it. */
   agent?: Agent;
+  /** In which all calls are made, instead of the account of the key. */
+  account?: string;
   /** As metrics name it; undefined for the operator's own API key. */
   connection?: string;
   /** The key to send now. Default: that of the settings. */
@@ -35,6 +37,7 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     tracing,
     clock,
     agent,
+    account,
     connection,
     apiKey = () => config.apiKey,
     mayCall = async () => {},
@@ -49,6 +52,7 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     retries: 0,
     ...(agent ? { agent } : { connections: config.apiConcurrency }),
     userAgent,
+    ...(account !== undefined && { account }),
     clock,
     ...(tracing && { trace: (request) => traceHttpCall(tracing, request) }),
     onInstallation,

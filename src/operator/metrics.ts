@@ -37,7 +37,7 @@ export function createMetrics() {
     }),
     connectionRequests: new Counter({
       name: 'tunnel_operator_connection_requests_total',
-      help: 'Requests to the management API through an APIConnection or a ClusterAPIConnection.',
+      help: 'Requests to the management API through an APIConnection, a ClusterAPIConnection or an Account.',
       labelNames: ['connection', 'code'],
       registers,
     }),

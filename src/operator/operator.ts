@@ -98,6 +98,8 @@ export class TunnelOperator extends OuterShell {
       ...{ config, log, tracing, kube: this.#kube, shared: this.#shared, eventRecorder: this.#eventRecorder },
       metrics: this.#metrics,
       client: this.#client,
+      openClient: (parts) =>
+        createApiClient(config, { ...calls, ...parts, mayCall, onUnauthenticated, onInstallation }),
       controllers: () => this.#controllers,
     });
     this.#election = new LeaderElection(this.#leaderKube, {
@@ -130,7 +132,7 @@ export class TunnelOperator extends OuterShell {
           kube: this.#kube,
           cluster: this.#cluster,
           eventRecorder: this.#eventRecorder,
-          connections: this.#apis.connections,
+          connections: declared.isAdministrative ? this.#apis.administrative : this.#apis.connections,
           secrets,
           dnsEndpoints,
           scope,

@@ -104,7 +104,7 @@ export const operatorSettings = {
     env: 'REQUIRE_CONNECTION',
     flag: '--require-connection <true|false>',
     description:
-      "refuse objects for which there is neither an APIConnection nor a ClusterAPIConnection, instead of using the operator's own API key",
+      "refuse objects for which there is no APIConnection, ClusterAPIConnection or Account, instead of using the operator's own API key",
     default: 'false',
     schema: onOff,
   },

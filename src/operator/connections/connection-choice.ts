@@ -23,8 +23,10 @@ export interface KnownConnections {
   permits(connection: ConnectionName): boolean;
   /** Whether it is being deleted, and waits for those that use it. */
   isLeaving(connection: ConnectionName): boolean;
-  /** The names of the ClusterAPIConnections that select the namespace. */
-  selecting(): readonly string[];
+  /** The ClusterAPIConnections and Accounts that select the namespace. */
+  selecting(): readonly ConnectionName[];
+  /** The id of an Account; undefined before it has one, and for other connections. */
+  accountOf(connection: ConnectionName): string | undefined;
   /** Why some connections may be unknown; undefined if none are. */
   gap(): string | undefined;
   /** Whether objects without any connection are refused, instead of using the operator's own API key. */
@@ -47,7 +49,8 @@ export function chooseConnection(object: KubeObject, known: KnownConnections): U
   const shown = shownConnection(object);
   if (shown === OPERATORS_OWN) return shown;
   const annotated = annotatedConnection(object);
-  const recorded = shown ?? namedIn(object) ?? (annotated === OPERATORS_OWN ? undefined : annotated);
+  const begun = annotated === OPERATORS_OWN ? undefined : annotated;
+  const recorded = shown ?? completed(namedIn(object), begun);
   const chosen = recorded ?? byDefault(object, known);
   if (chosen === OPERATORS_OWN) return chosen;
   const name = writeConnection(chosen);
@@ -57,6 +60,7 @@ export function chooseConnection(object: KubeObject, known: KnownConnections): U
     throw new Blocked(REASON.connectionNotFound, message);
   }
   if (known.permits(chosen)) {
+    requireSameAccount(chosen, known);
     if (shown !== undefined || annotated !== undefined || !known.isLeaving(chosen)) return chosen;
     throw new Blocked(REASON.connectionNotReady, `${name} is being deleted`);
   }
@@ -72,13 +76,14 @@ function byDefault({ metadata }: KubeObject, known: KnownConnections): UsedConne
   if (gap !== undefined)
     throw new Blocked(REASON.connectionNotReady, `whether there is a connection cannot be told: ${gap}`);
   const [shared, ...others] = known.selecting();
-  if (shared !== undefined && others.length === 0) return { kind: CONNECTION_KIND.shared, name: shared };
+  if (shared !== undefined && others.length === 0) return shared;
   if (shared !== undefined) {
-    const message = `several ClusterAPIConnections select namespace ${metadata.namespace} (${[shared, ...others].join(', ')}): name one in spec.connectionRef of a new object, or create an APIConnection ${DEFAULT_CONNECTION}`;
+    const names = [shared, ...others].map(writeConnection).join(', ');
+    const message = `several connections select namespace ${metadata.namespace} (${names}): name one in spec.connectionRef of a new object, or create an APIConnection ${DEFAULT_CONNECTION}`;
     throw new Blocked(REASON.connectionNotFound, message);
   }
   if (!known.isRequired) return OPERATORS_OWN;
-  const message = `no connection to the management API: create an APIConnection ${DEFAULT_CONNECTION} in namespace ${metadata.namespace}, or have a ClusterAPIConnection select the namespace`;
+  const message = `no connection to the management API: create an APIConnection ${DEFAULT_CONNECTION} in namespace ${metadata.namespace}, or have a ClusterAPIConnection or an Account select the namespace`;
   throw new Blocked(REASON.connectionNotFound, message);
 }
 
@@ -86,7 +91,21 @@ function byDefault({ metadata }: KubeObject, known: KnownConnections): UsedConne
 const naming = z.object({ connectionRef });
 const namedIn = ({ spec = {} }: KubeObject) => naming.safeParse(spec).data?.connectionRef;
 
+/** What the spec names, with what was recorded about it. */
+function completed(named: ConnectionName | undefined, begun: ConnectionName | undefined): ConnectionName | undefined {
+  if (!named || !begun) return named ?? begun;
+  return writeConnection(named) === writeConnection(begun) ? begun : named;
+}
+
+/** An Account that was created anew has another id: nothing of the old one is there, and would be created again. */
+function requireSameAccount(chosen: ConnectionName, known: KnownConnections): void {
+  const account = known.accountOf(chosen);
+  if (chosen.account === undefined || account === undefined || account === chosen.account) return;
+  const message = `what was created for this object belongs to ${chosen.account}, but ${writeConnection(chosen)} is ${account} now: let an Account of that name adopt ${chosen.account}, or delete this object and remove its finalizer`;
+  throw new Blocked(REASON.connectionNotFound, message);
+}
+
 function missing({ metadata }: KubeObject, { kind, name }: ConnectionName): string {
   if (kind === CONNECTION_KIND.own) return `APIConnection ${metadata.namespace}/${name} does not exist: create it`;
-  return `no ClusterAPIConnection ${name} selects namespace ${metadata.namespace}: have it created, or the namespace selected`;
+  return `no ${kind} ${name} selects namespace ${metadata.namespace}: have it created, or the namespace selected`;
 }

@@ -9,6 +9,7 @@ import { condition } from '../kube/conditions.ts';
 import type { ResourceType } from '../kube/kube-api.ts';
 import { type CelRule, dataKeyRules, objectNameRules } from '../managed/declaration/cel.ts';
 import type { PrinterColumn } from '../managed/declaration/kind.ts';
+import { namespaceSelector } from '../managed/declaration/namespace-selector.ts';
 import { NOT_OBSERVED } from '../managed/identity/recorded-status.ts';
 
 const secretKeyRef = (where: string) =>
@@ -34,36 +35,6 @@ const caBundle = z.string().max(65_536).optional().meta({
 });
 
 const ownSpec = z.object({ apiKeySecretRef: secretKeyRef('the same namespace'), url, caBundle });
-/** As the API server has it for its own selectors: `NotIn` nothing would select everything. */
-const NEEDS_VALUES: CelRule = {
-  rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
-  message: 'values must have at least one item for In and NotIn, and none for Exists and DoesNotExist',
-};
-
-export const namespaceSelector = z
-  .object({
-    matchLabels: z
-      .record(z.string(), z.string())
-      .optional()
-      .meta({ description: 'Labels that a namespace must have.' }),
-    matchExpressions: z
-      .array(
-        z
-          .object({
-            key: z.string().meta({ description: 'Key of a label.' }),
-            operator: z
-              .enum(['In', 'NotIn', 'Exists', 'DoesNotExist'])
-              .meta({ description: 'How the label is compared.' }),
-            values: z.array(z.string()).optional().meta({ description: 'Values for In and NotIn.' }),
-          })
-          .meta({ 'x-cel': [NEEDS_VALUES] }),
-      )
-      .max(32)
-      .optional()
-      .meta({ description: 'Conditions that the labels of a namespace must meet.' }),
-  })
-  .meta({ description: 'The namespaces that may use the connection, by their labels. An empty one selects all.' });
-
 const sharedSpec = z.object({
   namespaceSelector,
   apiKeySecretRef: secretKeyRef("the operator's own namespace"),
@@ -94,7 +65,7 @@ export type ConnectionSpec = z.output<typeof ownSpec> & Partial<Pick<z.output<ty
 export type ConnectionStatus = z.output<typeof connectionStatus>;
 
 export interface ConnectionKind {
-  kind: (typeof CONNECTION_KIND)[keyof typeof CONNECTION_KIND];
+  kind: (typeof CONNECTION_KIND)['own' | 'shared'];
   plural: string;
   singular: string;
   shortNames: readonly string[];

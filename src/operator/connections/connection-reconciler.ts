@@ -17,6 +17,7 @@ import { objectKey } from '../managed/knowledge/reference-index.ts';
 import type { SourceCache } from '../managed/knowledge/source-cache.ts';
 import { progress } from '../managed/object/findings.ts';
 import type { Outcome } from '../managed/object/managed-object.ts';
+import { inUse } from '../managed/object/object-connections.ts';
 import type { ShownFailure } from '../managed/object/status.ts';
 import { type ConnectionKind, type ConnectionStatus, connectionStatus } from './connection-kinds.ts';
 import type { Connections } from './connections.ts';
@@ -36,9 +37,6 @@ export interface ConnectionReconcilerOptions {
   changed(object: KubeObject): void;
   recheckMs: number;
 }
-
-/** How many users a condition names. */
-const MOST_NAMED = 5;
 
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
@@ -100,7 +98,7 @@ export class ConnectionReconciler {
       const wasUsable = connection.isUsable;
       await connection.check();
       if (!wasUsable) this.#options.changed(object);
-      throw new Blocked(REASON.deletionBlocked, inUse(users));
+      throw inUse(users);
     }
     const finalizers = object.metadata.finalizers?.filter((name) => name !== CONNECTION_FINALIZER) ?? [];
     if (finalizers.length === object.metadata.finalizers?.length) return { object };
@@ -217,10 +215,4 @@ function otherOwner(known: string, found: string): string {
 
 function otherInstallation(known: string, found: string): string {
   return `another installation of the management API answers (${found}); what was created through this connection is in ${known}: correct spec.url, or create another connection`;
-}
-
-function inUse(users: readonly string[]): string {
-  const others = users.length > MOST_NAMED ? ` and ${users.length - MOST_NAMED} more` : '';
-  const verb = users.length === 1 ? 'uses' : 'use';
-  return `${users.slice(0, MOST_NAMED).join(', ')}${others} ${verb} this connection, which is deleted once nothing does`;
 }

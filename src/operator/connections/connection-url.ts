@@ -28,7 +28,7 @@ export class ConnectionUrls {
   });
   readonly #resolve = hostLookup();
   /** To the operator's own URL. Unbounded, since each connection has a budget. */
-  readonly #own = createAgent({});
+  readonly ownAgent = createAgent({});
 
   /** @param listed URLs that APIConnections may have, besides public ones */
   constructor(ownUrl: string, listed: readonly string[]) {
@@ -43,7 +43,7 @@ export class ConnectionUrls {
     // Administrators of the cluster write ClusterAPIConnections, and may call what they like.
     const isTrusted = kind === CONNECTION_KIND.shared || this.#listed.has(parsed.origin);
     if (isTrusted && !ca && parsed.origin === new URL(this.#ownUrl).origin) {
-      return { url, agent: this.#own, isShared: true };
+      return { url, agent: this.ownAgent, isShared: true };
     }
     if (isTrusted) return { url, agent: createAgent({ connect: { ...(ca && { ca }) } }), isShared: false };
     const problem = this.#guard.refusalOfUrl(parsed);
@@ -53,7 +53,7 @@ export class ConnectionUrls {
   }
 
   async destroy(): Promise<void> {
-    await this.#own.destroy();
+    await this.ownAgent.destroy();
   }
 }
 

@@ -7,21 +7,26 @@ import { type KubeObject, keyOf } from '../kube/kube-object.ts';
 import { LabelSelector } from '../kube/label-selector.ts';
 import type { WatchCache } from '../kube/watch-cache.ts';
 import { Blocked } from '../managed/declaration/external.ts';
+import { namespaceSelector } from '../managed/declaration/namespace-selector.ts';
 import { readSpec } from '../managed/declaration/spec.ts';
-import { type ConnectionName, OPERATORS_OWN, writeConnection } from '../managed/identity/recorded-connection.ts';
-import { isDeleting } from '../managed/identity/recorded-status.ts';
-import type { ObjectConnection, ObjectConnections } from '../managed/object/object-connections.ts';
-import { chooseConnection, isByDefault, type KnownConnections, usedConnection } from './connection-choice.ts';
 import {
-  apiConnectionKind,
-  type ConnectionKind,
-  clusterApiConnectionKind,
-  namespaceSelector,
-} from './connection-kinds.ts';
+  type ConnectionName,
+  OPERATORS_OWN,
+  recordOf,
+  writeConnection,
+} from '../managed/identity/recorded-connection.ts';
+import { isDeleting } from '../managed/identity/recorded-status.ts';
+import { resourceIdOf } from '../managed/knowledge/inputs.ts';
+import type { ObjectConnection, ObjectConnections } from '../managed/object/object-connections.ts';
+import type { AccountClients } from './account-clients.ts';
+import { chooseConnection, isByDefault, type KnownConnections, usedConnection } from './connection-choice.ts';
+import { apiConnectionKind, type ConnectionKind, clusterApiConnectionKind } from './connection-kinds.ts';
 import type { ConnectionUrls } from './connection-url.ts';
 import { type ClientParts, type ConnectionCheck, notReady, OpenConnection } from './open-connection.ts';
 
 type KindName = ConnectionKind['kind'];
+/** Of all connections. */
+type AnyKindName = ConnectionName['kind'];
 
 export interface ConnectionsOptions {
   /** With the operator's own API key. */
@@ -31,12 +36,21 @@ export interface ConnectionsOptions {
   isRequired: boolean;
   /** The APIConnections, and the ClusterAPIConnections and namespaces, if the operator may work in all namespaces. */
   caches: { own: WatchCache; shared: WatchCache | undefined; namespaces: WatchCache | undefined };
+  /** Undefined if the operator knows no Accounts of its own namespace, or may not work in all namespaces. */
+  accounts(): KnownAccounts | undefined;
   urls: ConnectionUrls;
   /** Concurrent calls of each connection. */
   most: number;
   openClient(parts: ClientParts): Client;
   /** All objects of all kinds. */
   objects(): Iterable<{ kind: string; object: KubeObject }>;
+}
+
+/** The Accounts, which are connections only in the operator's own namespace. */
+export interface KnownAccounts {
+  cache: WatchCache;
+  namespace: string;
+  clients: AccountClients;
 }
 
 export class Connections implements ObjectConnections {
@@ -60,7 +74,7 @@ export class Connections implements ObjectConnections {
       if (chosen === OPERATORS_OWN) return own;
       const found = this.#find(chosen, object.metadata.namespace);
       if (!found) throw new Blocked(REASON.connectionNotFound, `${writeConnection(chosen)} does not exist`);
-      return this.#opened(chosen.kind, found);
+      return this.#opened(chosen, found);
     } catch (problem) {
       if (!(problem instanceof Blocked)) throw problem;
       // Objects without a connection share nothing.
@@ -71,12 +85,19 @@ export class Connections implements ObjectConnections {
   async catchUp(object: KubeObject): Promise<void> {
     if (!isByDefault(object)) return;
     const { own, shared, namespaces } = this.#options.caches;
+    const accounts = this.#options.accounts();
     const { namespace = '' } = object.metadata;
-    await Promise.all([own.catchUp(namespace), shared?.catchUp('')]);
-    if (shared?.store.size && !namespaces?.store.get(namespace)) await namespaces?.catchUp('');
+    await Promise.all([own.catchUp(namespace), shared?.catchUp(''), accounts?.cache.catchUp(accounts.namespace)]);
+    if (this.#usesLabels() && !namespaces?.store.get(namespace)) await namespaces?.catchUp('');
   }
 
-  #opened(kind: KindName, object: KubeObject): OpenConnection {
+  #opened({ kind, name }: ConnectionName, object: KubeObject): ObjectConnection {
+    if (kind === CONNECTION_KIND.account) {
+      const account = resourceIdOf(object);
+      const clients = this.#options.accounts()?.clients;
+      if (account === undefined || !clients) throw notReady(connectionKey(kind, object));
+      return clients.of({ key: connectionKey(kind, object), record: recordOf({ kind, name, account }), account });
+    }
     try {
       return this.openFor(kind, object);
     } catch (error) {
@@ -107,7 +128,7 @@ export class Connections implements ObjectConnections {
   }
 
   /** The objects that have, or may have, a resource that was created through the connection. */
-  *usersOf(kindName: KindName, connection: KubeObject): Generator<string> {
+  *usersOf(kindName: AnyKindName, connection: KubeObject): Generator<string> {
     for (const { kind, object } of this.#options.objects()) {
       if (usedConnection(object) !== undefined && this.mayUse(kindName, connection, object))
         yield `${kind} ${keyOf(object)}`;
@@ -115,8 +136,8 @@ export class Connections implements ObjectConnections {
   }
 
   /** Whether the object uses the connection, or uses none so far. */
-  mayUse(kindName: KindName, { metadata: { namespace, name } }: KubeObject, object: KubeObject): boolean {
-    if (namespace !== undefined && namespace !== object.metadata.namespace) return false;
+  mayUse(kindName: AnyKindName, { metadata: { namespace, name } }: KubeObject, object: KubeObject): boolean {
+    if (kindName === CONNECTION_KIND.own && namespace !== object.metadata.namespace) return false;
     const used = usedConnection(object);
     return used === undefined || (used !== OPERATORS_OWN && used.kind === kindName && used.name === name);
   }
@@ -151,26 +172,52 @@ export class Connections implements ObjectConnections {
         const found = this.#find(connection, namespace);
         return found !== undefined && isDeleting(found);
       },
-      selecting: () => {
-        const all = [...(caches.shared?.store.values() ?? [])];
-        return all.filter((each) => this.#selects(each, namespace)).map(({ metadata }) => metadata.name);
+      selecting: () =>
+        this.#selectors()
+          .filter(({ object }) => this.#selects(object, namespace))
+          .map(({ kind, object }) => ({ kind, name: object.metadata.name })),
+      accountOf: (connection) => {
+        const found = connection.kind === CONNECTION_KIND.account ? this.#find(connection, namespace) : undefined;
+        return found && resourceIdOf(found);
       },
       gap: () => {
-        const gap = gapIn(caches.own, namespace) ?? gapIn(caches.shared, namespace);
-        const usesLabels = caches.shared !== undefined && caches.shared.store.size > 0;
-        return gap ?? (usesLabels ? gapIn(caches.namespaces, namespace) : undefined);
+        const accounts = this.#options.accounts();
+        const ofAccounts = accounts && gapIn(accounts.cache, accounts.namespace);
+        const gap = gapIn(caches.own, namespace) ?? gapIn(caches.shared, namespace) ?? ofAccounts;
+        return gap ?? (this.#usesLabels() ? gapIn(caches.namespaces, namespace) : undefined);
       },
     };
   }
 
   #find({ kind, name }: ConnectionName, namespace: string | undefined): KubeObject | undefined {
     const { own, shared } = this.#options.caches;
-    return kind === CONNECTION_KIND.own ? own.store.get(`${namespace}/${name}`) : shared?.store.get(name);
+    if (kind === CONNECTION_KIND.own) return own.store.get(`${namespace}/${name}`);
+    if (kind === CONNECTION_KIND.shared) return shared?.store.get(name);
+    const accounts = this.#options.accounts();
+    return accounts?.cache.store.get(`${accounts.namespace}/${name}`);
   }
 
-  #selects({ spec }: KubeObject, namespace: string): boolean {
+  /** The connections that may select namespaces. */
+  #selectors(): { kind: AnyKindName; object: KubeObject }[] {
+    const shared = [...(this.#options.caches.shared?.store.values() ?? [])];
+    const accounts = this.#options.accounts();
+    const ofOperator = [...(accounts?.cache.store.values() ?? [])].filter(
+      ({ metadata }) => metadata.namespace === accounts?.namespace,
+    );
+    return [
+      ...shared.map((object) => ({ kind: CONNECTION_KIND.shared, object })),
+      ...ofOperator.map((object) => ({ kind: CONNECTION_KIND.account, object })),
+    ];
+  }
+
+  /** Whether the labels of namespaces count. */
+  #usesLabels(): boolean {
+    return this.#selectors().some(({ object }) => selectorOf(object) !== undefined);
+  }
+
+  #selects(object: KubeObject, namespace: string): boolean {
     const labels = this.#options.caches.namespaces?.store.get(namespace)?.metadata.labels;
-    const selector = selecting.safeParse(spec).data?.namespaceSelector;
+    const selector = selectorOf(object);
     return labels !== undefined && selector !== undefined && LabelSelector.fromObject(selector).matches(labels);
   }
 }
@@ -181,6 +228,7 @@ function gapIn(cache: WatchCache | undefined, namespace: string): string | undef
 }
 
 /** As in `APIConnection shop/default`. */
-export const connectionKey = (kind: KindName, object: KubeObject) => `${kind} ${keyOf(object)}`;
+export const connectionKey = (kind: AnyKindName, object: KubeObject) => `${kind} ${keyOf(object)}`;
 
 const selecting = z.object({ namespaceSelector });
+export const selectorOf = ({ spec }: KubeObject) => selecting.safeParse(spec).data?.namespaceSelector;

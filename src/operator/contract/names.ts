@@ -5,8 +5,8 @@ export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 export const CATEGORY = 'tunnels';
 
-/** The kinds of connections to the management API: of one namespace, and of the namespaces that it selects. */
-export const CONNECTION_KIND = { own: 'APIConnection', shared: 'ClusterAPIConnection' } as const;
+/** The kinds of connections to the management API: of one namespace, and two of the namespaces that they select. */
+export const CONNECTION_KIND = { own: 'APIConnection', shared: 'ClusterAPIConnection', account: 'Account' } as const;
 /** The name of the APIConnection that a namespace's objects use unless they name another. */
 export const DEFAULT_CONNECTION = 'default';
 

@@ -156,6 +156,11 @@ export class Controller {
     return this.#kind.name;
   }
 
+  /** Whether its objects have no connections. */
+  get isAdministrative(): boolean {
+    return this.#kind.declared.isAdministrative ?? false;
+  }
+
   /** Starts the workers and the resync. The caches must be filled. */
   start(): void {
     this.#isStarted = true;

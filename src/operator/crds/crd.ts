@@ -20,6 +20,7 @@ export interface CustomResource
   > {
   spec: z.ZodType;
   isClusterScoped?: boolean;
+  isAdministrative?: boolean;
 }
 
 /** The manifest of one kind's CRD, as YAML. */

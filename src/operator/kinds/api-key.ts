@@ -8,7 +8,7 @@ import { Blocked, type External, type Finding } from '../managed/declaration/ext
 import { handout } from '../managed/declaration/handout.ts';
 import { type RotationSpec, rotationTime } from '../managed/secrets/rotation.ts';
 import { oneTime } from './one-time.ts';
-import { isOwnedByBot, owned } from './owner.ts';
+import { explainingOwner, isOwnedByBot, owned } from './owner.ts';
 import { plainKind } from './plain-kind.ts';
 
 const token = oneTime(
@@ -72,7 +72,7 @@ export const apiKeyKind = plainKind(apiKey, {
     isFirst && !isRotated(spec, key)
       ? { status: 'False', reason: REASON.rejected, message: neverRotated(spec, key.id, key.expires_at) }
       : undefined,
-  external: createdToRotate,
+  external: (plain, client) => explainingOwner(createdToRotate(plain, client)),
   handsOutUserRights: (spec) => !isOwnedByBot(spec),
   delivery: token.delivery,
 });

@@ -1,6 +1,7 @@
 /** Every kind that the operator manages. */
 
 import type { AnyKind } from '../managed/declaration/kind.ts';
+import { accountKind } from './account.ts';
 import { apiKeyKind } from './api-key.ts';
 import type { AttachedKind } from './attached-kind.ts';
 import { botUserKind } from './bot-user.ts';
@@ -25,6 +26,7 @@ import { tunnelGroupBackendKind } from './tunnel-group-backend.ts';
 
 /** Kinds whose objects are resources of a family. */
 export const kinds: readonly AnyPlainKind[] = [
+  accountKind,
   ipPolicyKind,
   tunnelCredentialKind,
   botUserKind,

@@ -20,6 +20,7 @@ type Added<Spec extends SpecOf<z.ZodRawShape>, R extends Remote> = Pick<Kind<Spe
     Pick<
       Kind<Spec, R>,
       | 'description'
+      | 'isAdministrative'
       | 'rules'
       | 'describe'
       | 'conditions'

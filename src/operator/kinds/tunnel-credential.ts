@@ -3,7 +3,7 @@ import { credential } from '../../resources/credential.ts';
 import type { View } from '../../resources/definition/resource.ts';
 import { handout } from '../managed/declaration/handout.ts';
 import { oneTime } from './one-time.ts';
-import { owned } from './owner.ts';
+import { explainingOwner, owned } from './owner.ts';
 import { plainKind } from './plain-kind.ts';
 
 const token = oneTime(
@@ -26,5 +26,6 @@ export const tunnelCredentialKind = plainKind(credential, {
     ...token.describe(declared, observed, object),
     ownerId: observed.owner_id,
   }),
+  external: explainingOwner,
   delivery: token.delivery,
 });

@@ -20,17 +20,25 @@ interface Namespace {
   own?: readonly string[];
   /** The ClusterAPIConnections that select it. */
   selecting?: readonly string[];
+  /** The Accounts that select it, and their ids. */
+  accounts?: Readonly<Record<string, string | undefined>>;
   /** Those being deleted, as in `APIConnection/default`. */
   leaving?: readonly string[];
   gap?: string;
   isRequired?: boolean;
 }
 
-function known({ own = [], selecting = [], leaving = [], gap, isRequired = false }: Namespace): KnownConnections {
+function known(given: Namespace): KnownConnections {
+  const { own = [], selecting = [], accounts = {}, leaving = [], gap, isRequired = false } = given;
+  const names = { APIConnection: own, ClusterAPIConnection: selecting, Account: Object.keys(accounts) };
   return {
-    permits: ({ kind, name }) => (kind === CONNECTION_KIND.own ? own : selecting).includes(name),
+    permits: ({ kind, name }) => names[kind].includes(name),
     isLeaving: (connection) => leaving.includes(writeConnection(connection)),
-    selecting: () => selecting,
+    selecting: () => [
+      ...selecting.map((name) => ({ kind: CONNECTION_KIND.shared, name })),
+      ...names.Account.map((name) => ({ kind: CONNECTION_KIND.account, name })),
+    ],
+    accountOf: ({ kind, name }) => (kind === CONNECTION_KIND.account ? accounts[name] : undefined),
     gap: () => gap,
     isRequired,
   };

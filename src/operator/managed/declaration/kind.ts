@@ -80,6 +80,11 @@ export interface Kind<Spec extends ManagedSpec, R extends Remote> {
   readonly status: z.ZodObject;
   /** The members of the spec by the names of the API's fields. */
   readonly memberNames?: ReadonlyMap<string, string>;
+  /**
+   * Whether it is for administrators of the operator alone: in the operator's own namespace, and with the operator's own API
+   * key, since its objects have no connection.
+   */
+  readonly isAdministrative?: boolean;
   /** Rules about the spec as a whole. */
   readonly rules: readonly CelRule[];
   readonly printerColumns: readonly PrinterColumn[];
@@ -137,11 +142,12 @@ export function kind<Shape extends z.ZodRawShape, R extends Remote>(
 ): Kind<SpecOf<Shape>, R> {
   const singular = options.kind.toLowerCase();
   // The shape with the common members is SpecOf<Shape> by construction; zod cannot express that for a generic shape.
-  const shape = { ...options.spec, ...managedSpec };
-  const { end } = options;
+  const { connectionRef, ...policies } = managedSpec;
+  const { end, isAdministrative = false } = options;
+  const shape = { ...options.spec, ...(isAdministrative ? {} : { connectionRef }), ...policies };
   return {
     ...options,
-    rules: [...options.rules, ...managedRules],
+    rules: [...options.rules, ...(isAdministrative ? [] : managedRules)],
     singular,
     plural: pluralOf(singular),
     spec: z.object(shape) as unknown as z.ZodType<SpecOf<Shape>>,

@@ -9,16 +9,16 @@ import { Blocked } from './external.ts';
 /** Names the connection of an object, or of a connection in a record. */
 export const connectionRef = z
   .object({
-    kind: z.enum([CONNECTION_KIND.own, CONNECTION_KIND.shared]).default(CONNECTION_KIND.own).meta({
+    kind: z.enum(Object.values(CONNECTION_KIND)).default(CONNECTION_KIND.own).meta({
       description:
-        'APIConnection: one in the namespace of this object. ClusterAPIConnection: one that selects this namespace.',
+        'APIConnection: one in the namespace of this object. ClusterAPIConnection and Account: one that selects this namespace.',
     }),
     name: z.string().max(253).meta({ description: 'Name of the connection.', 'x-cel': objectNameRules }),
   })
   .optional()
   .meta({
     description:
-      "Which connection to the management API to use, for good. Default: the APIConnection `default` of this namespace; else the ClusterAPIConnection that selects this namespace; else the operator's own API key.",
+      "Which connection to the management API to use, for good. Default: the APIConnection `default` of this namespace; else the ClusterAPIConnection or Account that selects this namespace; else the operator's own API key.",
   });
 
 export const managedSpec = {

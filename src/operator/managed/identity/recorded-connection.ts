@@ -8,6 +8,8 @@ import { readStatus } from './recorded-status.ts';
 export interface ConnectionName {
   kind: (typeof CONNECTION_KIND)[keyof typeof CONNECTION_KIND];
   name: string;
+  /** In the record of an object whose connection is an Account: the id that it had. A resource never moves to another account. */
+  account?: string;
 }
 
 /** The connection with the operator's own API key, which has no object. */
@@ -17,6 +19,10 @@ export type UsedConnection = ConnectionName | typeof OPERATORS_OWN;
 
 /** As in `APIConnection/default`. */
 export const writeConnection = ({ kind, name }: ConnectionName) => `${kind}/${name}`;
+
+/** The same, with the id of an Account: `Account/payments/acc_…`. */
+export const recordOf = (connection: ConnectionName) =>
+  [writeConnection(connection), ...(connection.account === undefined ? [] : [connection.account])].join('/');
 
 /** The connection that the status shows; undefined if the status shows no resource. Only the operator writes the status. */
 export function shownConnection(object: KubeObject): UsedConnection | undefined {
@@ -31,7 +37,8 @@ export function annotatedConnection(object: KubeObject): UsedConnection | undefi
 }
 
 function readConnection(text: string | undefined): ConnectionName | undefined {
-  const [written = '', name = '', more] = text?.split('/') ?? [];
+  const [written = '', name = '', account, ...more] = text?.split('/') ?? [];
   const kind = Object.values(CONNECTION_KIND).find((each) => each === written);
-  return kind && name !== '' && more === undefined ? { kind, name } : undefined;
+  const isWhole = name !== '' && more.length === 0 && (account === undefined || kind === CONNECTION_KIND.account);
+  return kind && isWhole ? { kind, name, ...(account !== undefined && { account }) } : undefined;
 }

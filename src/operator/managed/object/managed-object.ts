@@ -21,7 +21,7 @@ import { type MetadataPatch, requireMetadataKept } from './altered-metadata.ts';
 import type { ConnectedKind } from './connected-kind.ts';
 import type { DnsEndpoints } from './dns-endpoint.ts';
 import type { ManagedMetrics } from './metrics.ts';
-import type { ObjectConnection, ObjectConnections } from './object-connections.ts';
+import { inUse, type ObjectConnection, type ObjectConnections } from './object-connections.ts';
 import { requireNoIds } from './permissions.ts';
 
 /** How the objects of one kind are read, written and reported on. */
@@ -105,6 +105,12 @@ export class ManagedObject {
     const { connections } = this.#access;
     await connections.catchUp(this.object);
     if (connections.of(this.object).key !== this.connection.key) throw new StaleObject('it has a connection by now');
+  }
+
+  /** For an object that is a connection itself. @throws Blocked naming the objects that use it */
+  requireUnused(): void {
+    const users = this.#access.connections.using?.(this.object) ?? [];
+    if (users.length > 0) throw inUse(users);
   }
 
   /** Marks the requested reconcile as handled, even if a later step fails. */

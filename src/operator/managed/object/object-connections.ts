@@ -2,7 +2,7 @@
 import type { Client } from '../../../client/client.ts';
 import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
-import type { Blocked, Finding } from '../declaration/external.ts';
+import { Blocked, type Finding } from '../declaration/external.ts';
 
 export interface ObjectConnection {
   /** The same for all objects that share it: the name of the connection, with its namespace if it has one. */
@@ -22,6 +22,19 @@ export interface ObjectConnections {
   of(object: KubeObject): ObjectConnection;
   /** Has all connections known that exist now and could be chosen, since their watches may lag. @throws KubeError, KubeUnreachableError */
   catchUp(object: KubeObject): Promise<void>;
+  /** For objects that are connections themselves: those that use it, as messages name them. */
+  using?(connection: KubeObject): readonly string[];
+}
+
+/** How many users a condition names. */
+const MOST_NAMED = 5;
+
+/** Why a connection cannot be deleted yet. */
+export function inUse(users: readonly string[]): Blocked {
+  const others = users.length > MOST_NAMED ? ` and ${users.length - MOST_NAMED} more` : '';
+  const verb = users.length === 1 ? 'uses' : 'use';
+  const named = `${users.slice(0, MOST_NAMED).join(', ')}${others}`;
+  return new Blocked(REASON.deletionBlocked, `${named} ${verb} this connection, which is deleted once nothing does`);
 }
 
 /** For commands that use one API key for everything. */

@@ -14,6 +14,7 @@ import { closeCreates } from './recovery.ts';
 /** @throws Blocked while something refers to the resource */
 export async function finalize(managed: ManagedObject): Promise<Outcome> {
   if (!hasFinalizer(managed.object)) return managed.outcome();
+  managed.requireUnused();
   requireUnreferenced(managed);
   // Another object may have taken over its modules. What it created belongs to its UID, so a stale object is harmless.
   if (managed.kind.isAttached) await managed.mustBeNewest();

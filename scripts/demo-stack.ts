@@ -16,6 +16,7 @@ import { freePort } from '../src/postgres/ports.ts';
 import { startTemporaryPostgres } from '../src/postgres/temporary.ts';
 import { type DemoAuthority, proveCertificate, startDemoAuthority } from './demo-authority.ts';
 import { type DemoReceiver, receiverManifest, startDemoReceiver } from './demo-receiver.ts';
+import { proveTeams } from './demo-teams.ts';
 import { proveTokens } from './demo-tokens.ts';
 
 const run = promisify(execFile);
@@ -166,7 +167,8 @@ export class Demo {
       TUNNEL_API_URL: this.#mustHaveApi(),
       TUNNEL_API_KEY: this.#apiKey,
       // Other objects may belong to another operator, and its Lease must not record the demo's API.
-      ...(this.isOwnCluster ? {} : { WATCH_NAMESPACE: NAMESPACE, POD_NAMESPACE: NAMESPACE }),
+      ...(this.isOwnCluster ? {} : { WATCH_NAMESPACE: NAMESPACE }),
+      POD_NAMESPACE: NAMESPACE,
       LEADER_ELECT: 'false',
       METRICS_HOST: '127.0.0.1',
       METRICS_PORT: String(port),
@@ -194,6 +196,10 @@ export class Demo {
   async proveTokens(): Promise<void> {
     const client = this.#client;
     if (client) this.#proofs.push(...(await proveTokens(client, (...args) => this.show(...args))));
+  }
+
+  async proveTeams(): Promise<void> {
+    this.#proofs.push(...(await proveTeams(this, this.#mustHaveApi())));
   }
 
   /** Declares a destination for the events of policies and changes a policy; returns when the event has arrived. */
@@ -228,18 +234,19 @@ export class Demo {
     return this.#ask('--namespace', NAMESPACE, ...args);
   }
 
-  /** Applies a file in the namespace of the examples. */
-  async apply(file: string): Promise<void> {
-    await this.#make(() => this.#kubectl(['apply', '--namespace', NAMESPACE, '--filename', file]));
+  /** Applies a file, by default in the namespace of the examples. */
+  async apply(file: string, namespace = NAMESPACE): Promise<void> {
+    await this.#make(() => this.#kubectl(['apply', '--namespace', namespace, '--filename', file]));
   }
 
-  /** Applies objects in the namespace of the examples; returns when the condition of each is true. */
-  async applyUntil(condition: string, manifest: object): Promise<void> {
+  /** Applies objects, by default in the namespace of the examples; returns when the condition of each is true. */
+  async applyUntil(condition: string, manifest: object, namespace = NAMESPACE): Promise<void> {
     const file = join(LOG_FOLDER, 'applied.json');
     await writeFile(file, JSON.stringify(manifest));
-    await this.apply(file);
+    await this.apply(file, namespace);
     // Not for all objects, which takes kubectl long.
-    await this.show('wait', `--for=condition=${condition}`, `--timeout=${READY_TIMEOUT}`, '--filename', file);
+    const until = [`--for=condition=${condition}`, `--timeout=${READY_TIMEOUT}`];
+    await this.show('wait', '--namespace', namespace, ...until, '--filename', file);
   }
 
   /** The text printed at the end. */

@@ -70,6 +70,7 @@ function tasks(demo: Demo) {
     rendererOptions: { persistentOutput: false },
   });
   const needsCluster = () => (demo.hasCluster ? false : 'needs a cluster');
+  const needsAll = () => needsCluster() || (demo.isOwnCluster ? false : 'needs a cluster of its own');
   const needsBoth = () => needsCluster() || (demo.hasAuthority ? false : 'needs a certificate authority');
   const timer = { ...PRESET_TIMER, condition: () => true };
   return new Listr(
@@ -96,6 +97,7 @@ function tasks(demo: Demo) {
       step('kubectl apply -f examples/', () => demo.applyExamples(), needsCluster),
       step('Every object Ready', () => demo.waitUntilReady(), needsCluster),
       step('Every token in a Secret authenticates', () => demo.proveTokens(), needsCluster),
+      step('Two teams, neither of which sees the other', () => demo.proveTeams(), needsAll),
       step('A change arrives at a receiver, signed', () => demo.proveDelivery(), needsCluster),
       step('A domain has a certificate', () => demo.proveCertificate(), needsBoth),
     ],

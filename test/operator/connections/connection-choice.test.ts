@@ -65,6 +65,9 @@ const made = object({ status: { id: 'x', connection: OWN } });
 const madeShared = object({ status: { id: 'x', connection: 'ClusterAPIConnection/s' } });
 const madeByOperator = object({ status: { id: 'x' } });
 const begun = object({}, { connection: OWN, createGeneration: '1' });
+const namingAccount = object({ spec: { connectionRef: { kind: 'Account', name: 'web' } } });
+const inAccount = object({ status: { id: 'x', connection: 'Account/web/acc_1' } });
+const begunInAccount = object({ spec: namingAccount.spec }, { connection: 'Account/web/acc_1', createGeneration: '1' });
 const begunByOperator = object({}, { createGeneration: '1' });
 
 test.each<[string, KubeObject, Namespace, string]>([
@@ -78,6 +81,14 @@ test.each<[string, KubeObject, Namespace, string]>([
     madeShared,
     { own: ['default'], selecting: ['t'] },
     'ConnectionNotFound: no ClusterAPIConnection s selects namespace ns',
+  ],
+  ['in an account keeps it', inAccount, { own: ['default'], accounts: { web: 'acc_1' } }, 'Account/web'],
+  ['in an account that is not known yet waits for it', inAccount, { accounts: { web: undefined } }, 'Account/web'],
+  [
+    'in an account that its Account is not any more has none',
+    inAccount,
+    { accounts: { web: 'acc_2' } },
+    'ConnectionNotFound: what was created for this object belongs to acc_1, but Account/web is acc_2 now',
   ],
 ])('an object created %s', (_, given, namespace, expected) => {
   expect(choose(given, namespace)).toContain(expected);
@@ -95,8 +106,12 @@ test.each<[string, KubeObject, Namespace, string]>([
   ['named default though another may be unlisted', plain, { own: ['default'], ...GAP }, OWN],
   ['named default, leaving', plain, { own: ['default'], leaving: [OWN] }, `ConnectionNotReady: ${OWN} is being`],
   ['that selects its namespace', plain, { own: ['a'], selecting: ['s'] }, 'ClusterAPIConnection/s'],
-  ['out of several', plain, { selecting: ['s', 't'] }, 'ConnectionNotFound: several ClusterAPIConnections select'],
+  ['out of several', plain, { selecting: ['s', 't'] }, 'ConnectionNotFound: several connections select'],
   ['while some may be unlisted', plain, { selecting: ['s'], ...GAP }, 'ConnectionNotReady: whether there is'],
+  ['that is the Account of its namespace', plain, { accounts: { web: 'acc_1' } }, 'Account/web'],
+  ['out of an Account and another', plain, { selecting: ['s'], accounts: { web: 'acc_1' } }, '/s, Account/web)'],
+  ['that is an Account elsewhere', namingAccount, { accounts: { shop: 'acc_1' } }, 'NotFound: no Account web selects'],
+  ['that it names, begun in another account', begunInAccount, { accounts: { web: 'acc_2' } }, 'NotFound: what was'],
   ['of the operator', plain, { own: ['a'] }, 'operator'],
   ['of the operator, if refused', plain, { isRequired: true }, 'ConnectionNotFound: no connection to the management'],
   ['of the operator that it was begun with', begunByOperator, {}, 'operator'],
@@ -112,6 +127,7 @@ const records = fc.constantFrom(
   OWN,
   'APIConnection/a',
   'ClusterAPIConnection/s',
+  'Account/web/acc_1',
   'APIConnection/',
   'operator',
   '',

@@ -50,7 +50,7 @@ export const account = resource({
     'What belongs to one team. API keys see and change only what belongs to their account. Only platform admins, who are the admins of the first account, may manage accounts.',
   fields: {
     name: personName(bytes(255).meta({ description: 'Name of the account, for people.', examples: ['Payments'] })),
-    quotas: { ...optional(quotas, 'jsonb'), view: z.nullable(shownQuotas) },
+    quotas: { ...optional(quotas, 'jsonb'), view: z.nullable(shownQuotas).meta({ description: about.description }) },
     requests_per_second: optional(
       z
         .int()

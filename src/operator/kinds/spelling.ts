@@ -103,8 +103,14 @@ export function withoutOptional(schema: z.ZodType): { inner: z.ZodType; isOption
 
 /** The description of the member, else of its inner schema. */
 function aboutOf(member: z.ZodType, inner: z.ZodType) {
-  const description = member.meta()?.description ?? inner.meta()?.description;
+  const description = outerDescription(member) ?? inner.meta()?.description;
   return description === undefined ? {} : { description };
+}
+
+/** The first description of the schema, or of what it makes optional. */
+function outerDescription(schema: z.ZodType): string | undefined {
+  const wraps = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  return schema.meta()?.description ?? (wraps ? outerDescription(schema.unwrap() as z.ZodType) : undefined);
 }
 
 /** Ids name schemas of the OpenAPI document. */

@@ -114,7 +114,7 @@ describe('export', () => {
   test('rejects other names, and lists the valid ones', async () => {
     await expect(exported(['Pod'])).rejects.toThrow(BadSettings);
     await expect(exported(['Pod', 'IPPolicy', 'Node'])).rejects.toThrow(
-      /--kind is Pod, Node, but must be one of IPPolicy, /,
+      /--kind is Pod, Node, but must be one of Account, IPPolicy, /,
     );
   });
 

@@ -11,6 +11,7 @@ import { reservedDomains } from '../families/reserved-domain.ts';
 import { preparedCertificate, tlsCertificates } from '../families/tls-certificate.ts';
 import type { Api } from '../http/operation.ts';
 import { heldBy, type Lease } from '../leases/leases.ts';
+import { WITHOUT_QUOTAS } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import { changeEvent, eventCte, eventValues } from '../store/outbox.ts';
 import type { Row } from '../store/repository.ts';
@@ -50,6 +51,7 @@ export async function recordIssued(api: Api, lease: Lease, job: Job, issued: Iss
   const payload = tlsCertificates.showShort(created, api.eventBase);
   const event = changeEvent(BY_SERVICE, tlsCertificate.name, { kind: 'created', payload, revision: 1 });
   return withDomain(api, lease, job, async (tx, row) => {
+    await tx.query({ name: 'quotas.off', text: WITHOUT_QUOTAS, values: [] });
     await tlsCertificates.rows.insert(tx, created, event);
     const from = { referrer: reservedDomain, referrerId: row.id, field: 'certificate_id' };
     await setReferences(tx, from, pointersOf(reservedDomain.fields, 'certificate_id', id));

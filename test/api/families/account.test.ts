@@ -1,8 +1,16 @@
 /** The limits of accounts, and their deletion, while others create something in them. */
 import { expect, test } from 'vitest';
+import { makeCertificate } from '../../../dev/fixtures/x509.ts';
+import type { Api } from '../../../src/api/http/operation.ts';
+import { leaseOf, readJob } from '../../../src/api/issuance/jobs.ts';
+import { recordIssued } from '../../../src/api/issuance/record.ts';
+import { afterIssue } from '../../../src/api/issuance/renewal.ts';
+import { createLeaseHolder } from '../../../src/api/leases/lease-holder.ts';
+import { createSecrets } from '../../../src/api/secrets/sealing.ts';
 import { ACCOUNT_HEADER, account } from '../../../src/resources/account.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
-import { type Reply, startTestApi, untilWaiting } from '../harness.ts';
+import { reservedDomain } from '../../../src/resources/reserved-domain.ts';
+import { ENCRYPTION_KEY, type Reply, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
 
@@ -40,6 +48,35 @@ test('of 50 creates at once, exactly as many as the quota allows are made, and n
   await api.admin.delete(`/ip_policies/${gone}`, header);
   const again = await Promise.all(Array.from({ length: 10 }, () => post('/ip_policies', {})));
   expect(byStatus(again)[201]).toHaveLength(1);
+});
+
+test('a certificate that the service issues is stored whatever the quota, as is the one that replaces it', async () => {
+  const { id, header, post } = await newAccount({ tls_certificates: 1 });
+  const policy = { certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' } };
+  const domain = (await post('/reserved_domains', { domain: 'quota.example.com', ...policy })).as(reservedDomain.view);
+  const secrets = createSecrets([ENCRYPTION_KEY]);
+  const leases = createLeaseHolder(api.db, {
+    holder: 'tests',
+    ms: 60_000,
+    onError: (error) => expect.fail(String(error)),
+  });
+  const [held] = await leases.claim([leaseOf(domain.id)]);
+  for (const used of [1, 2]) {
+    const now = new Date();
+    const job = await readJob(api.db, secrets, domain.id, now);
+    if (!held || !job) throw new Error('no job');
+    const { pem, keyPem } = await makeCertificate({
+      ca: false,
+      names: [{ type: 'dns', value: 'quota.example.com' }],
+    });
+    const issued = { chain: pem, privateKey: keyPem, now };
+    const progress = afterIssue(pem, now, null);
+    const context = { ...api, secrets, eventBase: '' } as unknown as Api;
+    expect(await recordIssued(context, held.lease, job, { ...issued, progress })).toBe(true);
+    expect(await count('tls_certificates', id)).toBe(used);
+  }
+  await leases.stop();
+  await api.admin.delete(`/reserved_domains/${domain.id}`, header);
 });
 
 test('rule sets and single rules share a quota, also at once', async () => {

@@ -10,11 +10,14 @@ import { hasWorkingAdminKey } from './families/admin-keys.ts';
 import { API_KEY_PREFIX, newToken, tokenHash, tokenPrefix } from './secrets/tokens.ts';
 import type { ApiConfig } from './settings.ts';
 import type { Database, Executor } from './store/database.ts';
+import { violation } from './store/database-errors.ts';
 import { LOCKS, lockUntilCommit } from './store/locks.ts';
 import { changeEvent } from './store/outbox.ts';
 import { type Row, repository } from './store/repository.ts';
 
 interface Owner {
+  /** Where its key is given. */
+  setting: string;
   name: string;
   admin: boolean;
   /** The description of the owner's keys. */
@@ -24,6 +27,7 @@ interface Owner {
 }
 
 const ADMIN: Owner = {
+  setting: 'BOOTSTRAP_API_KEY',
   name: 'Bootstrap admin',
   admin: true,
   description: 'Bootstrap key',
@@ -32,6 +36,7 @@ const ADMIN: Owner = {
 
 /** Keeps its user even if that is inactive or has become an admin: the operator refuses a key of another owner. */
 const OPERATOR: Owner = {
+  setting: 'OPERATOR_API_KEY',
   name: 'Bootstrap operator',
   admin: false,
   description: 'Key of the operator',
@@ -60,6 +65,7 @@ export interface Bootstrapped {
  * bootstrap creates.
  *
  * @param announce shows a new key before it is committed: a key that was never shown would lock out every user
+ * @throws BadSettings if the given key belongs to another account
  */
 export function bootstrap(
   db: Database,
@@ -84,7 +90,10 @@ export function bootstrap(
   });
 }
 
-/** Creates the operator's key for a user who is not an admin, unless it exists; an existing one is left as it is. */
+/**
+ * Creates the operator's key for a user who is not an admin, unless it exists; an existing one is left as it is.
+ * @throws BadSettings if it belongs to another account
+ */
 export function bootstrapOperator(db: Database, key: string, base: string): Promise<void> {
   return db.within(FIRST_ACCOUNT).transaction(async (tx) => {
     await lockUntilCommit(tx, LOCKS.bootstrap);
@@ -107,7 +116,11 @@ async function addKey(tx: Executor, key: string, owner: Owner, base: string): Pr
   const own = { owner_id, expires_at: null, token_prefix: tokenPrefix(key), last_used_at: null };
   const fields = { description, metadata: null, ...own };
   const row = { ...fields, token_hash: tokenHash(key), ...fresh(apiKey.prefix) };
-  await keys.insert(tx, row, created(apiKey, row, owner_id, base));
+  await keys.insert(tx, row, created(apiKey, row, owner_id, base)).catch((error: unknown) => {
+    // Of the first account, it would have been found.
+    if (violation(error)?.kind !== 'unique') throw error;
+    throw new BadSettings(`${owner.setting} is a key of another account: set another key`);
+  });
 }
 
 async function addOwner(tx: Executor, { name, admin }: Owner, base: string): Promise<string> {

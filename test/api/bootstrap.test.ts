@@ -166,3 +166,21 @@ describe('the key of the operator', () => {
     for (const fine of [check(), check(ADMIN_KEY, KEY)]) expect(fine).not.toThrow();
   });
 });
+
+test.each([
+  ['BOOTSTRAP_API_KEY', bootstrap],
+  ['OPERATOR_API_KEY', bootstrapOperator],
+])('a key of another account in %s is named, and left as it is', async (setting, start) => {
+  const db = await openTestDatabase();
+  await bootstrap(db, undefined, BASE);
+  await all(db, "insert into accounts select 'acc_other', name, created_at, updated_at from accounts");
+  const move = `
+    with moved as (update users set account_id = 'acc_other')
+    update api_keys set account_id = 'acc_other', token_hash = $1`;
+  await all(db, move, [tokenHash(ADMIN_KEY)]);
+  const before = await everything(db);
+  await expect(start(db, ADMIN_KEY, BASE)).rejects.toThrow(
+    new BadSettings(`${setting} is a key of another account: set another key`),
+  );
+  expect(await everything(db)).toEqual(before);
+});

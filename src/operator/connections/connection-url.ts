@@ -33,7 +33,7 @@ export class ConnectionUrls {
   /** @param listed URLs that APIConnections may have, besides public ones */
   constructor(ownUrl: string, listed: readonly string[]) {
     this.#ownUrl = ownUrl;
-    this.#listed = new Set([ownUrl, ...listed].map((url) => new URL(url).origin));
+    this.#listed = new Set([ownUrl, ...listed].map(written));
   }
 
   /** @throws Blocked naming the member that is wrong */
@@ -41,7 +41,7 @@ export class ConnectionUrls {
     const parsed = new URL(url);
     const ca = caBundle === undefined ? undefined : certificatesIn(caBundle);
     // Administrators of the cluster write ClusterAPIConnections, and may call what they like.
-    const isTrusted = kind === CONNECTION_KIND.shared || this.#listed.has(parsed.origin);
+    const isTrusted = kind === CONNECTION_KIND.shared || this.#listed.has(written(url));
     if (isTrusted && !ca && parsed.origin === new URL(this.#ownUrl).origin) {
       return { url, agent: this.ownAgent, isShared: true };
     }
@@ -56,6 +56,8 @@ export class ConnectionUrls {
     await this.ownAgent.destroy();
   }
 }
+
+const written = (url: string) => new URL(url).href.replace(/\/+$/, '');
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 

@@ -24,7 +24,7 @@ describe('a connection', () => {
     const { lead } = setUp();
     const own = lead({});
     expect(own).toMatchObject({ url: OWN_URL, isShared: true });
-    expect(lead({ url: 'http://tunnel-api.tunnels.svc:8080/other' })).toMatchObject({ agent: own.agent });
+    expect(lead({ url: `${OWN_URL}/` })).toMatchObject({ agent: own.agent });
     const trusting = lead({ caBundle: rootCertificates.slice(0, 2).join('\n') });
     expect(trusting).toMatchObject({ url: OWN_URL, isShared: false });
     expect(trusting.agent).not.toBe(own.agent);
@@ -33,8 +33,8 @@ describe('a connection', () => {
   test.each([
     ['at a public address', 'https://93.184.215.14'],
     ['by its name', 'https://api.example.com'],
-    ['at a listed origin, whatever its path', 'https://10.1.2.3:8443/'],
-    ['at a listed origin by http', 'http://api.example.com/v1'],
+    ['that is listed', 'https://10.1.2.3:8443/api'],
+    ['that is listed, by http', 'http://api.example.com/'],
   ])('may lead to an API %s', (_, url) => {
     expect(setUp().lead({ url })).toMatchObject({ url, isShared: false });
   });
@@ -44,6 +44,7 @@ describe('a connection', () => {
     ['the machine itself', 'https://[::1]:8443', 'must have a public address'],
     ['where clouds hand out credentials', 'https://169.254.169.254', 'must have a public address'],
     ['another port of the operator’s API', 'http://tunnel-api.tunnels.svc', 'must be an https URL'],
+    ['another path of a listed host', 'https://10.1.2.3:8443/other', 'must have a public address'],
     ['plain http', 'http://93.184.215.14', 'must be an https URL, since --connection-urls does not list its host'],
   ])('of a namespace must not lead to %s, one of the cluster may', (_, url, message) => {
     const { lead } = setUp();

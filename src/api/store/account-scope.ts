@@ -37,7 +37,7 @@ export const CURRENT_ACCOUNT = `coalesce(nullif(current_setting('${SETTING}', tr
 /** Whether the statement is within another account than the first one, which is never deleted and has no quotas. */
 export const IS_OTHER_ACCOUNT = `current_setting('${SETTING}', true) not in ('', '${FIRST_ACCOUNT}')`;
 
-/** Until the end of the transaction, creates what no quota refuses (migration 0033). */
+/** Until the end of the transaction, creates what no quota refuses (migration 0036). */
 export const WITHOUT_QUOTAS = "select where set_config('tunnel_operator.quotas', 'off', true) is null";
 
 /** Fixes the search path of a connection: "$user" in it would be the role of requests later on. */

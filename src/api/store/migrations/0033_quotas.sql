@@ -19,8 +19,7 @@ create function check_account() returns trigger
     if not found then
       raise foreign_key_violation using constraint = 'account_exists', message = 'the account has been deleted';
     end if;
-    -- What the service creates by itself counts, but is never refused: a renewal has a second certificate for a while.
-    if quota is null or current_setting('tunnel_operator.quotas', true) = 'off' then
+    if quota is null then
       return null;
     end if;
     -- Transactions take turns, so that each counts what the one before has created.

@@ -1,12 +1,18 @@
 /** Shows that two teams cannot see each other: each has an account and a namespace. */
 import { createClient } from '../src/client/client.ts';
 import { API_VERSION } from '../src/operator/contract/names.ts';
-import type { Demo } from './demo-stack.ts';
+
+interface Cluster {
+  /** The output of kubectl. */
+  show(...args: string[]): Promise<string>;
+  /** Applies a manifest, and waits until what it declares has the condition. */
+  applyUntil(condition: string, manifest: object, namespace?: string): Promise<void>;
+}
 
 const TEAMS = ['web', 'mobile'];
 
 /** Returns a line for each team: what its own key lists. */
-export async function proveTeams(demo: Demo, apiUrl: string): Promise<string[]> {
+export async function proveTeams(demo: Cluster, apiUrl: string): Promise<string[]> {
   for (const team of TEAMS) {
     await demo.show('create', 'namespace', team);
     const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': team } };

@@ -74,6 +74,17 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'api/families',
     'api/leases',
   ],
+  'api/accounts': [
+    'resources',
+    'resources/definition',
+    'retry',
+    'api/errors',
+    'api/store',
+    'api/crud',
+    'api/families',
+    'api/leases',
+    'api/events/queue',
+  ],
   'api/openapi': [...FAMILIES, 'api/guard', 'api/http', 'api/families'],
   api: [
     ...FAMILIES,
@@ -93,6 +104,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'api/events/queue',
     'api/events/delivery',
     'api/issuance',
+    'api/accounts',
     'api/openapi',
     'api/telemetry',
   ],
@@ -267,6 +279,7 @@ export const PURPOSE: Readonly<Record<string, string>> = {
   'api/ssh': 'Making and reading SSH keys and certificates.',
   'api/events': 'The catalogue of event types.',
   'api/issuance': 'Automatic certificates: what a job does next, and what it has reached.',
+  'api/accounts': 'The job that deletes an account with all that belongs to it.',
   'api/leases': 'Leases: of all processes, one works on a named job at a time.',
   'api/events/queue': 'Turns events into deliveries, and keeps those of one resource and destination in order.',
   'api/events/delivery':

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded.ts';
 import { readSettings } from '../settings/settings.ts';
 import type { Tracing } from '../tracing/tracing.ts';
+import { startAccountDeletion } from './account-deletion.ts';
 import { buildApp } from './app.ts';
 import { bootstrap, bootstrapOperator, checkGivenKeys } from './bootstrap.ts';
 import { startChallengeDns, startIssuance } from './certificate-issuance.ts';
@@ -149,9 +150,13 @@ export async function startApi(
     const delivery = config.eventDelivery ? startEventDelivery(api, { logger, deadlineMs }) : undefined;
     if (!delivery) logger?.info('EVENT_DELIVERY is false: events wait for a process of "tunnel-operator worker"');
     const issuance = startIssuance(api, config, logger);
+    const accountDeletion = startAccountDeletion(api, logger);
     // All in the time of the requests under way, also if the database or a receiver does not respond.
     undo.add(() =>
-      Promise.all([app.close(), within(deadlineMs, Promise.all([delivery?.stop(), issuance?.stop(), endWatch()]))]),
+      Promise.all([
+        app.close(),
+        within(deadlineMs, Promise.all([delivery?.stop(), issuance?.stop(), accountDeletion.stop(), endWatch()])),
+      ]),
     );
     const makeKey = () => bootstrap(db, config.bootstrapApiKey, eventBase, announceKey).catch(blameDatabase);
     // A given key works before the first request. A generated one is shown only once, so it is created last: after a

@@ -23,6 +23,7 @@ import { reservedDomain } from '../resources/reserved-domain.ts';
 import { tlsEdge } from '../resources/tls-edge.ts';
 import { tlsEdgeBackend, tlsEdgeIpRestriction, tlsEdgeMutualTls } from '../resources/tls-edge-modules.ts';
 import { whoami } from '../resources/whoami.ts';
+import { accountClient } from './account-client.ts';
 import type { CallOptions, ChangeOptions } from './call-options.ts';
 import { read, remember } from './entity-tags.ts';
 import { eventClient } from './event-client.ts';
@@ -53,6 +54,7 @@ export function createClient(options: ClientOptions) {
   const transport = createTransport(options);
   return {
     ...familyClients(transport),
+    accounts: accountClient(transport),
     eventDestinations: eventDestinationClient(transport),
     httpsEdgeRouteModules(edgeId: string, routeId: string) {
       const route = `${fillParent(httpsEdgeRoute, edgeId)}/${segment(routeId)}`;

@@ -22,7 +22,9 @@ export function readResponse(call: ApiRequest, response: HttpResponse): ApiRespo
   const { statusCode: status, headers, text } = response;
   const retryAfterMs = parseRetryAfter(headers['retry-after']?.toString(), Date.now());
   const body = parseJson(text);
-  const isAsDocumented = method === 'DELETE' ? status === 204 : status !== 204 && body !== undefined;
+  // Only a deletion that goes on after the response has a body.
+  const isDeleted = status === 204 || (status === 202 && body !== undefined);
+  const isAsDocumented = method === 'DELETE' ? isDeleted : status !== 204 && body !== undefined;
   if (status < 300 && isAsDocumented) {
     const etag = headers.etag?.toString();
     const replayed = IDEMPOTENCY_REPLAYED_HEADER in headers;

@@ -1,8 +1,8 @@
 /** Accounts (extension): each resource and API key belongs to one, and callers see only what belongs to theirs. */
 import { z } from 'zod';
 import { ACCOUNT_FAMILIES } from './account-families.ts';
-import { optional, personName, resource } from './definition/resource.ts';
-import { bytes } from './formats/text.ts';
+import { derived, optional, personName, resource } from './definition/resource.ts';
+import { bytes, timestamp } from './formats/text.ts';
 
 /** Has what earlier releases stored. Its admins are platform admins: they may manage accounts and act in each of them. */
 export const FIRST_ACCOUNT = 'acc_01m8j9ky00e008000000000000';
@@ -37,6 +37,21 @@ const quotas = quotasOf(z.nullable(count))
     shownQuotas.parse(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))),
   );
 
+/** How far the deletion of an account is (`?cascade=true`). */
+export const accountDeletion = z
+  .object({
+    started_at: timestamp().meta({ description: 'When it began.' }),
+    remaining: z.int().nullable().meta({ description: 'How many resources are left; null: not counted yet.' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Why the last attempt to go on failed; it is repeated. Null while there is no problem.',
+        examples: ['could not delete IP policies: canceling statement due to lock timeout'],
+      }),
+  })
+  .meta({ id: 'AccountDeletion', description: 'Deletion of an account with all that belongs to it.' });
+
 export const account = resource({
   name: 'account',
   title: 'Account',
@@ -61,6 +76,15 @@ export const account = resource({
           examples: [500],
         }),
     ),
+    deletion: {
+      ...derived(
+        accountDeletion.nullable().meta({
+          description: 'Null unless the account is being deleted. Progress changes neither revision nor ETag.',
+        }),
+        'jsonb',
+      ),
+      movesByItself: true,
+    },
   },
   samples: {
     least: { name: 'account {n}' },

@@ -159,7 +159,8 @@ function changes(
   if (made && method === 'POST') return [{ ...change(made, 'created', idOf(reply), 1), payload: viewIn(reply, made) }];
   if (!target || !before) return [];
   const { family, id, inside } = target;
-  if (inside === '' && method === 'DELETE') {
+  // After 202, the resource is deleted later on.
+  if (inside === '' && method === 'DELETE' && reply.status === 204) {
     const all = [...before.inside, { family, id, revision: before.revision }];
     return all.map((gone) => change(gone.family, 'deleted', gone.id, gone.revision + 1));
   }

@@ -14,6 +14,7 @@ import {
   put,
   refused,
   type Section,
+  TIMESTAMP,
 } from '../row.ts';
 
 const path = '/accounts';
@@ -262,6 +263,36 @@ export const accounts: Section = {
         [del(`${path}/{team.id}`), noContent],
         [get(policies, inside), invalid({ Account: /does not exist/ })],
       ],
+    },
+    {
+      rule: 'With cascade, an account is deleted with all that belongs to it: nobody may act in it from then on',
+      given: { ...member, policy: post(policies, {}, inside) },
+      ask: del(`${path}/{team.id}?cascade=true`),
+      answer: {
+        status: 202,
+        body: {
+          id: '{team.id}',
+          name: '{team.name}',
+          deletion: { started_at: TIMESTAMP, remaining: null, error: null },
+        },
+      },
+      later: [
+        [get(policies, by('key')), refused('UNAUTHENTICATED')],
+        [get(policies, inside), invalid({ Account: /is being deleted|does not exist/ })],
+        [post(policies, {}, inside), invalid({ Account: /is being deleted|does not exist/ })],
+      ],
+    },
+    {
+      rule: 'The value of cascade is true or false',
+      given: team,
+      ask: del(`${path}/{team.id}?cascade=yes`),
+      answer: invalid({ '?cascade': 'must be "true" or "false"' }),
+      later: [[del(`${path}/{team.id}?cascade=false`), noContent]],
+    },
+    {
+      rule: 'The first account can never be deleted',
+      ask: del(`${path}/${FIRST_ACCOUNT}?cascade=true`),
+      answer: { status: 409, body: { error_code: 'CONFLICT', msg: 'The first account can never be deleted.' } },
     },
   ],
 };

@@ -67,6 +67,11 @@ export interface Hooks<R extends Resource = Resource> {
   beforeUpdate?(context: WriteContext, before: View<R>, after: View<R>): Promise<void>;
   /** May return additional members of the event's payload. */
   beforeDelete?(context: WriteContext, deleted: View<R>): Promise<EventDetails | undefined>;
+  /**
+   * Begins a deletion that goes on after the response, and returns the row as it is meanwhile; undefined: the resource is to be
+   * deleted at once. @param cascade whether the request asks to delete all that belongs to the resource. @throws ApiError
+   */
+  beginDeletion?(context: WriteContext, row: Row, cascade: boolean): Promise<Row | undefined>;
   /** The error for a schema rule that a write broke. Fields that are `unique` need none. */
   explain?(broken: Violation, written: Row): ApiError | undefined;
 }

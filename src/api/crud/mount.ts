@@ -1,5 +1,6 @@
 /** The five operations of a family, from its definition: create, list, get, update, delete. */
-import type { z } from 'zod';
+import { z } from 'zod';
+import { emptyIsAbsent } from '../../resources/definition/none.ts';
 import { readOnlyInCreate, readOnlyInUpdate } from '../../resources/definition/read-only.ts';
 import type { Resource } from '../../resources/definition/resource.ts';
 import { camel, withArticle, words } from '../errors/naming.ts';
@@ -9,6 +10,13 @@ import type { Hooks } from './hooks.ts';
 import { listQuery } from './list-query.ts';
 import { create, get, list, remove, update } from './operations.ts';
 import { listView } from './paging.ts';
+
+/** Of the DELETE of families whose deletion may take long. */
+const cascadeQuery = z.strictObject({
+  cascade: emptyIsAbsent(z.enum(['true', 'false']).transform((text) => text === 'true')).meta({
+    description: 'Whether all that belongs to it is deleted as well.',
+  }),
+});
 
 /** A family with its five operations; more can be added. */
 export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Family<R> {
@@ -109,6 +117,10 @@ export function mount<R extends Resource>(resource: R, hooks: Hooks<R> = {}): Fa
       description: hooks.aboutDelete ?? `Fails with 409 while other resources refer to the ${one}.`,
       manages: 'optionally',
       success: { status: 204, description: 'Deleted.' },
+      ...(hooks.beginDeletion && {
+        query: cascadeQuery,
+        accepted: { status: 202, description: `The ${one}, which is being deleted.`, schema: resource.view },
+      }),
       errors: ['NOT_FOUND', 'CONFLICT', 'RESOURCE_IN_USE', 'PRECONDITION_FAILED'],
       handle: (call, api) => remove(api, family, call),
     }),

@@ -183,9 +183,15 @@ export async function update<R extends Resource>(
   }
 }
 
-export function remove<R extends Resource>(api: Api, family: Family<R>, call: SingleCall): Promise<OperationResult> {
+export function remove<R extends Resource>(
+  api: Api,
+  family: Family<R>,
+  call: SingleCall & { query: { cascade?: boolean | undefined } },
+): Promise<OperationResult> {
   const { resource, hooks, rows } = family;
   return removeLocked(api, family, call, async (context, row) => {
+    const going = await hooks.beginDeletion?.(context, row, call.query.cascade ?? false);
+    if (going) return { status: 202, body: family.show(going, call.base), revision: going.revision };
     const view = family.show(row, call.base);
     if (!resource.deletableWhileReferenced) await refuseWhileReferenced(context.tx, row.id);
     const details = await hooks.beforeDelete?.(context, family.typed(view));

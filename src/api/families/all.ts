@@ -59,7 +59,7 @@ const SPECIAL = [
   accounts,
 ];
 
-export type Mounted = Pick<Family, 'operations' | 'rows' | 'require'> & {
+export type Mounted = Pick<Family, 'operations' | 'rows' | 'require' | 'detach'> & {
   readonly resource: Resource;
   /** Only their names matter here; their parameters differ from family to family. */
   readonly hooks: { readonly [name in keyof Hooks]?: unknown } & Pick<Hooks, 'sealed'>;

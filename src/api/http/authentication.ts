@@ -38,8 +38,9 @@ const AUTHENTICATE = `
          coalesce(u.role, b.role) is not distinct from 'viewer' as is_viewer, k.scopes,
          k.expires_at, k.expires_at <= now() as expired, ${IS_DUE} as use_due,
          (select id from installation) as installation,
-         (select requests_per_second from accounts where id = k.account_id) as requests_per_second
+         a.requests_per_second, a.deletion is not null as account_goes
     from api_keys k
+    left join accounts a on a.id = k.account_id
     left join users u on u.id = k.owner_user_id
     left join bot_users b on b.id = k.owner_bot_id
    where k.token_hash = $1`;
@@ -57,6 +58,7 @@ const row = z.object({
   use_due: z.boolean(),
   installation: z.string(),
   requests_per_second: z.number().nullable(),
+  account_goes: z.boolean(),
 });
 
 /** The credentials of a request, before they are looked up. */
@@ -104,9 +106,11 @@ async function authenticate(db: Executor, { secret, hash }: Key, use: LastUse | 
     use_due,
     installation,
     requests_per_second: requestsPerSecond,
+    account_goes,
   } = row.parse(found);
   if (expired === true) throw unauthenticated('The API key has expired.');
   if (!active) throw unauthenticated('The owner of the API key is inactive.');
+  if (account_goes) throw unauthenticated('The account of the API key is being deleted.');
   if (use_due) use?.note(keyId);
   const isPlatformAdmin = admin && account === FIRST_ACCOUNT;
   return {

@@ -87,6 +87,8 @@ interface OperationOf<P extends string, Query extends z.ZodType, Body extends z.
   /** Members that the body may have as well, if they equal what is stored. */
   readOnly?: ReadOnlyMembers;
   success: { status: 200 | 201 | 204; description: string; schema?: z.ZodType };
+  /** The other response of an operation that may go on after it. */
+  accepted?: { status: 202; description: string; schema: z.ZodType };
   /** Takes an Idempotency-Key, and with it an Idempotency-Scope and Idempotency-Sequence. */
   creates?: boolean;
   /** Takes a Resource-Manager, and may answer with CONFLICT. */

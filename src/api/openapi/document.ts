@@ -83,7 +83,7 @@ function documentOf(operations: readonly Operation[], version: string): Json {
 
 function describe(operation: Operation, all: readonly Operation[], schemas: Json): Json {
   const json = (schema: z.ZodType) => content(schema, schemas);
-  const { access, success, body, method, tagged, creates, manages } = operation;
+  const { access, success, accepted, body, method, tagged, creates, manages } = operation;
   const condition = conditionOf(operation);
   const parameters = [
     ...Object.entries(operation.params).map(([name, { schema, description }]) => ({
@@ -125,13 +125,20 @@ function describe(operation: Operation, all: readonly Operation[], schemas: Json
         ...(success.schema ? { content: json(success.schema) } : {}),
         ...(creates ? { links: linksOf(operation, all) } : {}),
       },
+      ...(accepted && {
+        [accepted.status]: {
+          description: accepted.description,
+          headers: headers({ ...operation, success: accepted }),
+          content: json(accepted.schema),
+        },
+      }),
       ...(tagged && method === 'GET' ? { 304: { description: 'The resource still matches `If-None-Match`.' } } : {}),
       ...responsesOf(errors),
     },
   };
 }
 
-function headers({ tagged, creates, success }: Operation): Json {
+function headers({ tagged, creates, success }: Headed): Json {
   return {
     'X-Request-Id': ref('headers', 'RequestId'),
     ...INSTALLATION_HEADERS,
@@ -142,6 +149,8 @@ function headers({ tagged, creates, success }: Operation): Json {
       : {}),
   };
 }
+
+type Headed = Pick<Operation, 'tagged' | 'creates'> & { success: { schema?: z.ZodType } };
 
 const content = (schema: z.ZodType, schemas: Json) => ({
   'application/json': { schema: ref('schemas', nameOf(schema)), example: exampleOf(nameOf(schema), schemas) },

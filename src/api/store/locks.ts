@@ -41,7 +41,10 @@ export async function lockAccount(tx: Executor, id: string): Promise<void> {
 }
 
 /** Waits for a lock, which the transaction then holds until it ends. */
-export async function lockUntilCommit(tx: Executor, lock: (typeof LOCKS)['users' | 'bootstrap']): Promise<void> {
+export async function lockUntilCommit(
+  tx: Executor,
+  lock: (typeof LOCKS)['users' | 'bootstrap' | 'eventFanOut'],
+): Promise<void> {
   await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [lock] });
 }
 

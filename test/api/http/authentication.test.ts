@@ -14,6 +14,7 @@ const OWNER = {
   installation: 'one',
   account_id: 'acc_1',
   requests_per_second: null,
+  account_goes: false,
 };
 
 /** A database that returns these rows, and the statements sent to it. */

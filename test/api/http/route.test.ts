@@ -34,6 +34,7 @@ const db: Database = {
       use_due: false,
       installation: 'one',
       requests_per_second: null,
+      account_goes: false,
     },
   ],
 };

@@ -136,13 +136,14 @@ async function runCommand(): Promise<void> {
     program
       .command('export')
       .description('print manifests that take over everything in the API without changing it')
+      .option('--account <id>', "account to act in, with the key of a platform admin; default: the key's")
       .option('--kind <kind>', 'only this kind; may be repeated; default: all', collect)
       .option('-n, --namespace <name>', 'namespace of the objects; default: none is written'),
     clientSettings,
-  ).action(async ({ kind = [], namespace, ...flags }: { kind?: string[]; namespace?: string }) => {
+  ).action(async ({ kind = [], namespace, account, ...flags }: ExportFlags) => {
     const { exportYaml } = await import('./operator/export/command.ts');
     const settings = readSettings(clientSettings, flags, process.env);
-    const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace });
+    const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace, account });
     for (const each of refused) process.stderr.write(`${each.kind} is left out: ${each.reason}\n`);
     if (yaml !== '') print(yaml);
   });
@@ -154,15 +155,16 @@ async function runCommand(): Promise<void> {
       .command('plan')
       .description('print what applying files would change at the API; exits with 2 if there is something to do')
       .requiredOption('-f, --filename <path>', 'file, folder, or - for standard input; may be repeated', collect)
+      .option('--account <id>', "account to act in, with the key of a platform admin; default: the key's")
       .option('-n, --namespace <name>', "namespace of objects that name none; default: the kubeconfig's")
       .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')),
     planSettings,
-  ).action(async ({ filename, namespace, output, ...flags }: PlanFlags) => {
+  ).action(async ({ filename, namespace, account, output, ...flags }: PlanFlags) => {
     const settings = readSettings(planSettings, flags, process.env);
     const problem = await kubeconfigProblem(settings.kubeconfig);
     if (problem !== undefined) throw new BadSettings(problem);
     const { plan } = await import('./operator/plan/command.ts');
-    const planned = await plan({ ...settings, files: filename, namespace, output });
+    const planned = await plan({ ...settings, files: filename, namespace, account, output });
     print(planned.output);
     process.exitCode = planned.exitCode;
   });
@@ -178,9 +180,16 @@ async function runCommand(): Promise<void> {
   await program.parseAsync();
 }
 
+interface ExportFlags {
+  kind?: string[];
+  namespace?: string;
+  account?: string;
+}
+
 interface PlanFlags {
   filename: string[];
   namespace?: string;
+  account?: string;
   output: 'text' | 'json';
 }
 

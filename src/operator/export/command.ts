@@ -11,6 +11,8 @@ export interface ExportConfig {
   apiUrl: string;
   apiKey: string;
   apiTimeoutMs: number;
+  /** That a platform admin's key is to act in; default: that of the key. */
+  account?: string | undefined;
   /** As kubectl takes them; none for all. */
   kinds: readonly string[];
   namespace: string | undefined;
@@ -19,8 +21,8 @@ export interface ExportConfig {
 /** @throws BadSettings for an unknown kind; CannotStart when the API cannot be used */
 export async function exportYaml(config: ExportConfig): Promise<{ yaml: string; refused: Export['refused'] }> {
   const wanted = kindsNamed(config.kinds);
-  const { apiUrl: baseUrl, apiKey, apiTimeoutMs: timeoutMs } = config;
-  const client = createClient({ baseUrl, apiKey, timeoutMs, userAgent: 'tunnel-operator export' });
+  const { apiUrl: baseUrl, apiKey, account, apiTimeoutMs: timeoutMs } = config;
+  const client = createClient({ baseUrl, apiKey, account, timeoutMs, userAgent: 'tunnel-operator export' });
   try {
     const exported = await manifestsOf(client, { ...wanted, namespace: config.namespace });
     return { yaml: yamlOf(exported), refused: exported.refused };

@@ -23,6 +23,8 @@ export interface PlanConfig {
   apiUrl: string;
   apiKey: string;
   apiTimeoutMs: number;
+  /** That a platform admin's key is to act in; default: that of the key. */
+  account?: string | undefined;
   kubeconfig: string | undefined;
   kubeTimeoutMs: number;
   /** Files, folders, or `-`. */
@@ -50,8 +52,8 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   const kubeApi = new KubeApi(kubeConfig, { userAgent: USER_AGENT, timeoutMs: config.kubeTimeoutMs });
   const [toKube, toApi] = [new BoundedCalls(), new BoundedCalls()];
   const kube = bounded(toKube, kubeApi);
-  const { apiUrl: baseUrl, apiKey, apiTimeoutMs: timeoutMs } = config;
-  const client = createClient({ baseUrl, apiKey, timeoutMs, userAgent: USER_AGENT, admit: toApi.admit });
+  const { apiUrl: baseUrl, apiKey, account, apiTimeoutMs: timeoutMs } = config;
+  const client = createClient({ baseUrl, apiKey, account, timeoutMs, userAgent: USER_AGENT, admit: toApi.admit });
   const declared = new DeclaredObjects(manifests, namespace);
   const cluster = new DesiredCluster(kube, declared);
   const notes = new Set<string>();

@@ -38,7 +38,7 @@ const documents = z.array(
 
 async function exported(
   kinds: readonly string[] = [],
-  given: { namespace?: string; apiKey?: string; apiUrl?: string } = {},
+  given: { namespace?: string; apiKey?: string; apiUrl?: string; account?: string } = {},
 ) {
   const config = { apiUrl: api.url, apiKey: API_KEY, apiTimeoutMs: 10_000, kinds, namespace: undefined, ...given };
   const { yaml, refused } = await exportYaml(config);
@@ -172,4 +172,13 @@ describe('export', () => {
       await expect(failed).rejects.toThrow(`the management API at ${api.url}`);
     }
   });
+});
+
+test('with an account, exports what belongs to that one', async () => {
+  const { id: account } = await client.accounts.create({ name: 'a team' });
+  const theirs = createClient({ baseUrl: api.url, apiKey: API_KEY, account });
+  await theirs.ipPolicies.create({ description: 'Theirs' });
+  await theirs.close();
+  expect(named(await exported([], { account }))).toEqual(['IPPolicy theirs']);
+  await expect(exported([], { account: 'team' })).rejects.toThrow('Account: must be an id that starts with acc_');
 });

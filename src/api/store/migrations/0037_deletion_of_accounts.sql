@@ -26,7 +26,7 @@ create or replace function check_account() returns trigger
     if not found then
       raise foreign_key_violation using constraint = 'account_exists', message = 'the account has been deleted';
     end if;
-    if quota is null then
+    if quota is null or current_setting('tunnel_operator.quotas', true) = 'off' then
       return null;
     end if;
     -- Transactions take turns, so that each counts what the one before has created.

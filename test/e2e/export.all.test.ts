@@ -50,7 +50,7 @@ async function fillApi() {
 test('an error is reported in one line', async () => {
   const unknown = await run(['--kind', 'Pod']);
   expect(unknown).toMatchObject({ code: 1, stdout: '' });
-  expect(unknown.stderr).toContain('--kind is Pod, but must be one of IPPolicy,');
+  expect(unknown.stderr).toContain('--kind is Pod, but must be one of Account,');
   const refused = await run([], 'wrong');
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(/^tunnel-operator failed: the management API at http:.*\n$/);

@@ -58,7 +58,7 @@ export async function manifestsOf(client: Client, options: ExportOptions): Promi
   const now = client.now();
   const read = async (kind: AnyPlainKind): Promise<Found> => {
     const all: Remote[] = await Array.fromAsync(kind.external(client).all());
-    return { kind, resources: all.sort(byAge) };
+    return { kind, resources: all.filter((each) => !kind.isBuiltIn?.(each)).sort(byAge) };
   };
   const listed = await eachAllowed(kinds, refused, read);
   // Names do not depend on which kinds are exported, or with which key.

@@ -1,5 +1,5 @@
 /** `Account`: what belongs to one team. It is also the connection of the namespaces that it selects. */
-import { account } from '../../resources/account.ts';
+import { account, FIRST_ACCOUNT } from '../../resources/account.ts';
 import { namespaceSelector } from '../managed/declaration/namespace-selector.ts';
 import { plainKind } from './plain-kind.ts';
 
@@ -16,6 +16,7 @@ export const accountKind = plainKind(account, {
         'The namespaces whose objects have their resources in this account, by their labels. An empty one selects all. Default: none.',
     }),
   },
+  isBuiltIn: ({ id }) => id === FIRST_ACCOUNT,
   columns: ['name'],
   wideColumns: ['requests_per_second'],
 });

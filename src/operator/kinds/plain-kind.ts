@@ -49,6 +49,8 @@ export interface PlainKindOptions<F extends Fields, Own extends z.ZodRawShape, V
   chosenByService?: (remote: V, now: Date) => readonly string[];
   /** Comments that an export writes about the resource. */
   remarks?: (remote: V, now: Date) => readonly string[];
+  /** Whether every installation has the resource. An export leaves it out. */
+  isBuiltIn?: (remote: V) => boolean;
   /** Fields of the family that the kind leaves out. */
   omit?: readonly (keyof F & string)[];
   /** Fields, at any depth, that are given by source: as a value, or from a Secret or ConfigMap. */
@@ -89,6 +91,8 @@ export interface PlainKind<Spec extends ManagedSpec, R extends Remote> extends K
   chosenByService?(remote: R, now: Date): readonly string[];
   /** Comments that an export writes about the resource. */
   remarks?(remote: R, now: Date): readonly string[];
+  /** Whether every installation has the resource. An export leaves it out. */
+  isBuiltIn?(remote: R): boolean;
 }
 
 /** A plain kind whose own types do not matter. */
@@ -111,7 +115,18 @@ export function plainKind<
     wideColumns = [],
     ...own
   } = options;
-  const { calls, chosenByService, remarks, setByService, expand, external, spec = {}, status, ...added } = own;
+  const {
+    calls,
+    chosenByService,
+    remarks,
+    isBuiltIn,
+    setByService,
+    expand,
+    external,
+    spec = {},
+    status,
+    ...added
+  } = own;
   const ownSpec: z.ZodRawShape = spec;
   const fields = familyFields(family, omit);
   const givenIn = new Map<string, string>(Object.entries(given));
@@ -155,7 +170,11 @@ export function plainKind<
     },
     deletableWhileReferenced: family.deletableWhileReferenced ?? false,
   });
-  const exported = { ...(chosenByService && { chosenByService }), ...(remarks && { remarks }) };
+  const exported = {
+    ...(chosenByService && { chosenByService }),
+    ...(remarks && { remarks }),
+    ...(isBuiltIn && { isBuiltIn }),
+  };
   return { ...made, family, fields, sources, replaced, about, calls, ...exported };
 }
 

@@ -59,7 +59,7 @@ export interface WireRequest {
 interface Caller {
   baseUrl: string;
   apiKey: string | (() => string);
-  account?: string;
+  account?: string | undefined;
   userAgent?: string;
 }
 

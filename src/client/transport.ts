@@ -17,7 +17,7 @@ export interface TransportOptions {
   /** A function is called for each request, so that the key can be replaced. */
   apiKey: string | (() => string);
   /** The account of all calls, if it is not that of the key; only for keys of platform admins. */
-  account?: string;
+  account?: string | undefined;
   /** Longest wait for the whole response, in milliseconds. Default 30,000. */
   timeoutMs?: number;
   /** Retries of calls that are safe to repeat. Default 2; 0 for callers with a queue of their own. */

@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import { accountDeletion } from '../../resources/account.ts';
-import { firstIdAt } from '../../resources/definition/id.ts';
 import { deletion } from '../crud/family.ts';
 import { words } from '../errors/naming.ts';
 import { pruneDestinations } from '../events/queue/delivery-retention.ts';
@@ -13,6 +12,7 @@ import type { Mounted } from '../families/all.ts';
 import { heldBy, type Lease } from '../leases/leases.ts';
 import type { Database, Executor } from '../store/database.ts';
 import { LOCKS, lockAccount, lockUntilCommit } from '../store/locks.ts';
+import { forgetManagersCte } from '../store/manager-record.ts';
 import { FIRST } from '../store/page-statement.ts';
 import { IN_ORDER_OF_DELETION } from './deletion-order.ts';
 
@@ -22,7 +22,7 @@ export const accountOfLease = ({ name }: Lease) => name.slice(PREFIX.length);
 
 /** Resources that one transaction deletes. */
 const BATCH = 100;
-/** Rows that one statement looks at in tables without an index by account. */
+/** Rows without an id of their own that one statement deletes or looks at. */
 const LOOKED_AT = 5_000;
 
 /** Somebody else works on it from now on, or it is done. */
@@ -115,11 +115,13 @@ const PROGRESS = `
          deletion_failures = 0
    where id = $1`;
 
-async function deleteResources(job: Job, { resource, rows, detach }: Mounted): Promise<void> {
+async function deleteResources(job: Job, { resource, detach }: Mounted): Promise<void> {
   const { table } = resource;
   // As in the index by account. The lock keeps others from attaching something to a resource that is about to go.
   const text = `
     select id from ${table} where (account_id, id) > ($1, $2) and account_id = $1 order by account_id, id limit ${BATCH} for update`;
+  const remove = `
+    with ${forgetManagersCte('= any($2)')} delete from ${table} where id = any($2) and account_id = $1`;
   for (let last: string | undefined = FIRST; last !== undefined; ) {
     const after = last;
     last = await step(job, async (tx) => {
@@ -127,7 +129,7 @@ async function deleteResources(job: Job, { resource, rows, detach }: Mounted): P
       const ids = found.map(({ id }) => String(id));
       if (ids.length === 0) return undefined;
       await detach(tx, ids);
-      await rows.removeMany(tx, ids);
+      await tx.query({ name: `account_deletions.${table}.gone`, text: remove, values: [job.account, ids] });
       await tx.query({ name: 'account_deletions.progress', text: PROGRESS, values: [job.account, ids.length] });
       return ids.at(-1);
     });
@@ -141,19 +143,21 @@ async function deleteDeliveries(job: Job): Promise<void> {
   await pruneDestinations(job.db, { signal: job.signal });
 }
 
-const made = z.object({ created_at: z.string() });
+const EVENTS = `
+  delete from events where id = any(array(select id from events where account_id = $1 order by id limit ${LOOKED_AT})) returning 1`;
 
-/** None of them is older than the account. Those in the queue are dropped by the fan-out. */
+/** Those in the queue are dropped by the fan-out. */
 async function deleteEvents(job: Job): Promise<void> {
-  const [row] = await job.db.query({ text: 'select created_at from accounts where id = $1', values: [job.account] });
-  if (!row) throw new Interrupted();
-  await walk(job, 'events', ['id'], [firstIdAt('ev', new Date(made.parse(row).created_at))]);
+  for (let gone = LOOKED_AT; gone === LOOKED_AT; )
+    gone = (
+      await step(job, (tx) => tx.query({ name: 'account_deletions.events', text: EVENTS, values: [job.account] }))
+    ).length;
 }
 
 const walked = z.object({ last: z.array(z.string()).nullable() });
 
 /** Deletes the rows of the account from a table that has no index by account, looking at a limited number at a time. */
-async function walk(job: Job, table: string, key: readonly string[], from = key.map(() => '')): Promise<void> {
+async function walk(job: Job, table: string, key: readonly string[]): Promise<void> {
   const columns = key.join(', ');
   const parameters = key.map((_, index) => `$${index + 2}`).join(', ');
   const text = `
@@ -163,7 +167,7 @@ async function walk(job: Job, table: string, key: readonly string[], from = key.
       delete from ${table} t using batch b
        where ${key.map((column) => `t.${column} = b.${column}`).join(' and ')} and b.account_id = $1 and t.account_id = $1)
     select array[${columns}] as last from batch order by ${key.map((column) => `${column} desc`).join(', ')} limit 1`;
-  for (let after: readonly string[] | null = from; after !== null; ) {
+  for (let after: readonly string[] | null = key.map(() => ''); after !== null; ) {
     const values: string[] = [job.account, ...after];
     const [row] = await step(job, (tx) => tx.query({ name: `account_deletions.${table}`, text, values }));
     after = row ? walked.parse(row).last : null;

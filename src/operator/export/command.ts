@@ -24,7 +24,9 @@ export async function exportYaml(config: ExportConfig): Promise<{ yaml: string; 
   const { apiUrl: baseUrl, apiKey, account, apiTimeoutMs: timeoutMs } = config;
   const client = createClient({ baseUrl, apiKey, account, timeoutMs, userAgent: 'tunnel-operator export' });
   try {
-    const exported = await manifestsOf(client, { ...wanted, namespace: config.namespace });
+    // No account has accounts.
+    const owned = wanted.kinds.filter(({ family }) => account === undefined || family.access !== 'platform');
+    const exported = await manifestsOf(client, { ...wanted, kinds: owned, namespace: config.namespace });
     return { yaml: yamlOf(exported), refused: exported.refused };
   } catch (error) {
     throw cannotUseApi(error, baseUrl);

@@ -11,7 +11,8 @@ alter table accounts
   add column deletion_author   jsonb;
 create index accounts_in_deletion on accounts (deletion_due_at) where deletion is not null;
 
--- As before, and also without an account once its deletion has begun.
+-- As in 0033, but: nothing can be created once the deletion of the account has begun, and what the service creates by itself is
+-- never refused. A renewal has a second certificate for a while.
 create or replace function check_account() returns trigger
   language plpgsql security definer set search_path from current
   as $$

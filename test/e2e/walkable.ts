@@ -54,6 +54,7 @@ const formatsFor = (name: string): Formats => ({
     { requiredKeys: [] },
   ),
   renewBefore: fc.constantFrom('24h', '720h'),
+  namespaceSelector: fc.constantFrom({ matchLabels: { walks: name } }, { matchLabels: {}, matchExpressions: [] }),
   'rules.cidr': fc.constantFrom('10.0.0.0/8', '192.0.2.1/32', '2001:db8::/32', '::ffff:0:0/96'),
 });
 

@@ -130,6 +130,25 @@ test('a connection is deleted once nothing uses it, and says what does', async (
   await stack.ready(POLICIES, 'late');
 });
 
+test('a connection whose key comes after its deletion keeps the owner of that key', async () => {
+  const [late, stranger] = [await teamAccount(stack.api.url, 'late'), await teamAccount(stack.api.url, 'intruder')];
+  const [secret, object] = [connection('late', late)[0], connection('late', late)[1]];
+  if (!secret || !object) throw new Error('a connection is two manifests');
+  await stack.apply(object, described('begun', { connectionRef: { name: 'late' } }));
+  await stack.reason(POLICIES, 'begun', 'Ready', 'ConnectionNotReady');
+  await stack.run('delete', 'apiconnection', 'late', '--wait=false');
+  await stack.apply(secret);
+  await stack.ready(POLICIES, 'begun');
+  await kube.patch(SECRETS, 'late-key', { stringData: { apiKey: stranger.apiKey } }, namespace);
+  await eventually(async () => {
+    expect(await condition('apiconnections', 'late', 'Ready')).toMatchObject({ reason: 'AccessDenied' });
+  });
+  await kube.patch(SECRETS, 'late-key', { stringData: { apiKey: late.apiKey } }, namespace);
+  await stack.remove(POLICIES, 'begun');
+  await eventually(async () => expect(await stack.find(CONNECTIONS, 'late')).toBeUndefined());
+  expect([await namesIn(late.client), await namesIn(stranger.client)]).toEqual([[], []]);
+});
+
 test('objects can be deleted at once with their connection and its Secret, as with their namespace', async () => {
   const leaving = await teamAccount(stack.api.url, 'leaving');
   await stack.apply(...connection('leaving', leaving));

@@ -67,10 +67,13 @@ export class ConnectionReconciler {
       throw new Blocked(REASON.accessDenied, otherOwner(nameOf(known), nameOf(owner)));
     if (knownId !== undefined && knownId !== installationId)
       throw new Blocked(REASON.accessDenied, otherInstallation(knownId, installationId));
-    // Its condition says what it waits for.
-    if (isDeleting(object)) return { apiKey, installationId };
-    const ready: Finding = { status: 'True', reason: REASON.available, message: `Uses a key of ${nameOf(owner)}` };
     const about = { owner: { id: owner.id, name: owner.name }, installationId };
+    if (isDeleting(object)) {
+      // Its condition says what it waits for.
+      await this.#replaceStatus(object, { ...statusOf(object), ...about });
+      return { apiKey, installationId };
+    }
+    const ready: Finding = { status: 'True', reason: REASON.available, message: `Uses a key of ${nameOf(owner)}` };
     await this.#writeStatus(object, ready, false, { ...about, observedGeneration: generationOf(object) });
     return { apiKey, installationId };
   }

@@ -190,10 +190,11 @@ test('the operator may read the UID of its cluster, unless it is given an id', a
   expect(await inSystem({ clusterId: 'prod.eu' })).toEqual([]);
 });
 
-test("editors of a namespace may edit every kind but API keys, which could grant the operator's rights", async () => {
+test("editors of a namespace may edit every kind but API keys and accounts, which could grant the operator's rights", async () => {
   const objects = await render(DATABASE, { only: ['user-roles.yaml'] });
   const edit = objects.find(({ metadata }) => metadata.name.endsWith('-edit'));
-  const theirs = customResources.filter(({ plural, isClusterScoped }) => plural !== 'apikeys' && !isClusterScoped);
+  const others = ['apikeys', 'accounts'];
+  const theirs = customResources.filter(({ plural, isClusterScoped }) => !others.includes(plural) && !isClusterScoped);
   const plurals = theirs.map(({ plural }) => plural);
   expect(edit).toMatchObject({ rules: [{ resources: plurals }] });
 });

@@ -18,6 +18,7 @@ import { type Client, createClient } from '../../src/client/client.ts';
 import { partsOfId } from '../../src/operator/kinds/nested-calls.ts';
 import { KubeApi } from '../../src/operator/kube/kube-api.ts';
 import type { Remote } from '../../src/operator/managed/declaration/external.ts';
+import { FIRST_ACCOUNT } from '../../src/resources/account.ts';
 import { withCheckAtEnd } from '../api/events/overdue.ts';
 import { installCrdsIn } from '../crds.ts';
 import { atEnd } from '../end-of-file.ts';
@@ -204,7 +205,9 @@ export class Stage extends UserNamespace {
 
   /** The resources of a kind in the API, without those in `others`. */
   async resourcesOf({ kind, isAttached = false }: StoryRow): Promise<Remote[]> {
-    const all = await Array.fromAsync(kind.calls(this.client).list());
+    const listed = await Array.fromAsync(kind.calls(this.client).list());
+    // Every API has it.
+    const all = listed.filter(({ id }) => id !== FIRST_ACCOUNT);
     // Modules are settings of resources in `others`, so none is left out.
     return isAttached ? all : all.filter(({ id }) => !this.#others.has(partsOfId(id).own));
   }

@@ -42,6 +42,7 @@ BEYOND_SCHEMAS = [
         r"is not an event type; the most similar ones are ",
         r"^must be null for the first account",
         r"^must name a user or bot of the account ",
+        r"^is not a scope: must be ",
         # Their patterns are in the document, but Schemathesis does not always follow them.
         r"^must have the form \"CLUSTER/OBJECT; ",
         r"^must be an id that starts with acc_ ",

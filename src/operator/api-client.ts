@@ -52,7 +52,7 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     retries: 0,
     ...(agent ? { agent } : { connections: config.apiConcurrency }),
     userAgent,
-    ...(account !== undefined && { account }),
+    account,
     clock,
     ...(tracing && { trace: (request) => traceHttpCall(tracing, request) }),
     onInstallation,

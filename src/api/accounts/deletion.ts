@@ -1,6 +1,6 @@
 /**
  * The deletion of an account with all that belongs to it, in small transactions. Each holds the lease and records what it has
- * deleted, so another process can go on at any point. Resources lose their account without events: its log goes as well.
+ * deleted, so another process can go on at any point. There are no events of the resources, since the log of the account goes as well.
  */
 import { z } from 'zod';
 import { accountDeletion } from '../../resources/account.ts';
@@ -22,7 +22,7 @@ export const accountOfLease = ({ name }: Lease) => name.slice(PREFIX.length);
 
 /** Resources that one transaction deletes. */
 const BATCH = 100;
-/** Rows without an id of their own that one statement deletes or looks at. */
+/** Rows that one statement deletes, or looks at in a table without an index by account. */
 const LOOKED_AT = 5_000;
 
 /** Somebody else works on it from now on, or it is done. */

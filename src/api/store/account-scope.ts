@@ -29,6 +29,7 @@ export const isOfAccount = `account_id = (select current_setting('${SETTING}', t
 export const ofThisAccount = (table?: string) =>
   isSameAccount(`${table === undefined ? '' : `${table}.`}account_id`, `current_setting('${SETTING}', true)`);
 
+/** In the form that `ofThisAccount` has, and for its reasons. */
 export const isSameAccount = (one: string, other: string) => `coalesce(${one} = ${other}, false)`;
 
 /** The account that new rows belong to: that of the statement, or the first one. */

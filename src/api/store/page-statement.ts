@@ -57,7 +57,7 @@ export function pageStatement(
   const values = [limit + 1];
   const isWhole = Object.keys(only).length === 0 && !element && !prefix;
   const inside = isWhole ? account : undefined;
-  const others = isWhole ? undefined : account;
+  const filtered = isWhole ? undefined : account;
   const name = [
     `${table}.page`,
     inside && 'account',
@@ -68,11 +68,11 @@ export function pageStatement(
   const statement = (text: string, more: readonly string[]): Statement => ({
     name: [...name, from === FIRST ? undefined : 'from'].filter(Boolean).join('_'),
     text: `select ${columns} from ${table} t ${text} limit $1`,
-    values: [...values, ...more, ...(others === undefined ? [] : [others])],
+    values: [...values, ...more, ...(filtered === undefined ? [] : [filtered])],
   });
 
-  /** @param at the number of the last parameter */
-  const isInside = (at: number) => (others === undefined ? '' : `and ${isSameAccount('t.account_id', `$${at}`)}`);
+  /** @param at the number of the last parameter, which is the account */
+  const isInside = (at: number) => (filtered === undefined ? '' : `and ${isSameAccount('t.account_id', `$${at}`)}`);
 
   const [one] = Object.entries(only);
   if (one && isUnique(fields, one[0]))

@@ -36,16 +36,19 @@ declare module 'pg' {
 export class StatementRun extends pg.Query {
   declare readonly text: string;
   declare name: string;
+  declare queryMode: string;
   readonly #keeps: Statement['keeps'];
   #isEntering = false;
 
   /** @param account whose rows it may see and change; default: all rows */
   constructor({ name, text, values, keeps }: Statement, account?: string) {
-    // Within an account always by the extended protocol: a simple query would not end the transaction that the setting begins.
-    super({ text, values, ...(account === undefined ? {} : { queryMode: 'extended' }) });
+    // Not as one object, which pg would copy at some cost.
+    super(text, values);
     if (name !== undefined) this.name = name;
     this.#keeps = keeps;
     if (account === undefined) return;
+    // A simple query would not end the transaction that the setting begins.
+    this.queryMode = 'extended';
     const submit = this.submit;
     // Both statements before one Sync, so they are one transaction and one round trip.
     this.submit = (connection) => {

@@ -25,7 +25,7 @@ describe("an operator whose key is not an admin's", skipFor(IN_PODS), async () =
     expect(ready).toMatchObject({
       status: 'False',
       message:
-        "The management API denies access to the operator's API key: Only admins may do this. Make the key's owner an admin, or give the operator an admin's API key",
+        "The management API denies access to the operator's API key: Only admins may do this. Make the key's owner one, or give the operator an API key of one",
     });
     // Nothing exists in the API, which the operator can tell without an admin's rights.
     await stack.apply(manifest('BotUser', 'never', { name: 'never' }));

@@ -19,7 +19,7 @@ export type Failure =
 function remedyOf({ details }: ApiError, { connection = 'the operator' }: SpecTerms): string {
   if (details.scope !== undefined) return `Give ${connection} an API key with this scope`;
   if (details.role !== undefined) return `Make the key's owner an editor, or give ${connection} another API key`;
-  return `Make the key's owner an admin, or give ${connection} an admin's API key`;
+  return `Make the key's owner one, or give ${connection} an API key of one`;
 }
 
 /** @param terms those of the object, for what the API says about it */

@@ -25,7 +25,7 @@ test.each<[string, unknown, string, string?]>([
   ['a refusal', apiError('CONFLICT', request), 'terminal Rejected', 'msg of CONFLICT'],
   ['refused fields', twoFields, 'terminal Rejected', 'spec.acl[0]: no; spec.ownerId: does not exist'],
   ['a wrong API key', apiError('UNAUTHENTICATED'), 'terminal AccessDenied'],
-  ['a lack of rights', apiError('PERMISSION_DENIED'), 'terminal AccessDenied', "give the operator an admin's API key"],
+  ['a lack of rights', apiError('PERMISSION_DENIED'), 'terminal AccessDenied', 'give the operator an API key of one'],
   [
     'a lack of a scope',
     apiError('PERMISSION_DENIED', { scope: 'x:read' }),

@@ -11,6 +11,7 @@ import {
 } from '../../../src/operator/kinds/external-of-family.ts';
 import { familyFields } from '../../../src/operator/kinds/family-fields.ts';
 import { DigestedText } from '../../../src/operator/managed/declaration/digest.ts';
+import { apiKey } from '../../../src/resources/api-key.ts';
 import { botUser } from '../../../src/resources/bot-user.ts';
 import { type Access, derived, field, required, writeOnly } from '../../../src/resources/definition/resource.ts';
 
@@ -184,6 +185,13 @@ test('a field that responses leave out while it is null differs only if the spec
   expect(differing(given, remote, remote)).toEqual([]);
   expect(differing(given, { ...remote, role: 'viewer' }, remote)).toEqual(['role']);
   expect(differing(given, remote, { ...remote, role: 'viewer' })).toEqual(['role']);
+});
+
+test('scopes in another order are the same', () => {
+  const given = familyFields(apiKey);
+  const scopes = ['ip_policies:write', '*:read'];
+  expect(differing(given, { scopes }, { scopes: scopes.toReversed() })).toEqual([]);
+  expect(differing(given, { scopes }, { scopes: ['*:read'] })).toEqual(['scopes']);
 });
 
 describe('a field with texts known only by their digests', () => {

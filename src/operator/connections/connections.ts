@@ -88,7 +88,7 @@ export class Connections implements ObjectConnections {
     const accounts = this.#options.accounts();
     const { namespace = '' } = object.metadata;
     await Promise.all([own.catchUp(namespace), shared?.catchUp(''), accounts?.cache.catchUp(accounts.namespace)]);
-    if (this.#usesLabels() && !namespaces?.store.get(namespace)) await namespaces?.catchUp('');
+    if (this.#usesLabels()) await namespaces?.catchUp('', namespace);
   }
 
   #opened({ kind, name }: ConnectionName, object: KubeObject): ObjectConnection {

@@ -16,6 +16,8 @@ export interface ResourceType {
 export interface ListOptions {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
+  /** Only the object of this name. */
+  name?: string | undefined;
   limit?: number;
   continueToken?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -57,11 +59,12 @@ export class KubeApi {
   }
 
   /** One page of a list. @throws KubeError, KubeUnreachableError */
-  async list(type: ResourceType, options: ListOptions = {}): Promise<ObjectList> {
+  async list(type: ResourceType, { name, ...options }: ListOptions = {}): Promise<ObjectList> {
     const query = new URLSearchParams();
     if (options.limit) query.set('limit', String(options.limit));
     if (options.continueToken) query.set('continue', options.continueToken);
     if (options.labelSelector) query.set('labelSelector', options.labelSelector);
+    if (name) query.set('fieldSelector', `metadata.name=${name}`);
     const { signal, metadataOnly } = options;
     const page = listResponse.parse(
       await this.#call('GET', pathOf(type, options), { query, signal, ...acceptOf('List', metadataOnly) }),

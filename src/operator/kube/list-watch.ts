@@ -131,11 +131,12 @@ export class ListWatch {
   /**
    * Passes on every current object of the namespace, even if the watch lags. A resource that the watch has found missing
    * has no objects.
+   * @param name only this object
    * @throws KubeError, KubeUnreachableError
    */
-  async catchUp(namespace: string): Promise<void> {
+  async catchUp(namespace: string, name?: string): Promise<void> {
     try {
-      for await (const { items } of this.#pages(namespace, this.#stop.signal))
+      for await (const { items } of this.#pages(namespace, this.#stop.signal, name))
         for (const item of items) this.#options.sink.changed(item);
     } catch (error) {
       const isMissing = error instanceof KubeError && error.isNotFound && this.#obstacle?.kind === 'missing';
@@ -200,11 +201,15 @@ export class ListWatch {
     this.#version = version;
   }
 
-  async *#pages(namespace: string | undefined, signal: AbortSignal): AsyncGenerator<ObjectList, void, undefined> {
+  async *#pages(
+    namespace: string | undefined,
+    signal: AbortSignal,
+    name?: string,
+  ): AsyncGenerator<ObjectList, void, undefined> {
     const { type, labelSelector, metadataOnly } = this.#options;
     let continueToken: string | undefined;
     do {
-      const options = { namespace, labelSelector, limit: PAGE_SIZE, continueToken, signal, metadataOnly };
+      const options = { namespace, labelSelector, name, limit: PAGE_SIZE, continueToken, signal, metadataOnly };
       const page = await this.#api.list(type, options);
       yield page;
       continueToken = page.continueToken;

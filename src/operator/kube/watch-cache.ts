@@ -78,11 +78,12 @@ export class WatchCache {
   /**
    * Has everything of the namespace in the store that the API server has at the time of this call, though its event may be
    * late, or the cache not be filled. Nothing, if the namespace is not watched.
+   * @param name only this object
    * @throws KubeError, KubeUnreachableError
    */
-  async catchUp(namespace: string): Promise<void> {
+  async catchUp(namespace: string, name?: string): Promise<void> {
     const part = this.#partFor(namespace);
-    if (part) await this.#catchingUp.run(namespace, () => part.catchUp(namespace));
+    if (part) await this.#catchingUp.run(`${namespace}/${name ?? ''}`, () => part.catchUp(namespace, name));
   }
 
   /** Stores the response to our own write, so that the next reconcile does not act on an older version. */

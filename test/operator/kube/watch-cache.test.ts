@@ -188,6 +188,13 @@ describe('a cache that catches up', () => {
     expect([asked(), cache.staleness()]).toEqual([['list', 'list more'], undefined]);
   });
 
+  test('asks for one object, if only that is wanted', async () => {
+    const { cache, changes, server } = await setUp([page(9, [named('a', 4)])]);
+    await cache.catchUp('', 'a');
+    expect(changes).toEqual(['watch: added a 4']);
+    expect(server.asked.map(({ line }) => line)).toEqual([expect.stringMatching(/policies\?.*fieldSelector=metadata.name%3Da/)]);
+  });
+
   test('sends no request for a namespace that is not watched', async () => {
     const { cache, server } = await setUp([page(9, [])], { namespaces: ['one', 'two'] });
     await cache.catchUp('three');

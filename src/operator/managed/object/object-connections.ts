@@ -20,7 +20,10 @@ export interface ObjectConnection {
 export interface ObjectConnections {
   /** The connection that the object uses, or would use if it were created now. */
   of(object: KubeObject): ObjectConnection;
-  /** Has all connections known that exist now and could be chosen, since their watches may lag. @throws KubeError, KubeUnreachableError */
+  /**
+   * Has all connections known that exist now and could be chosen, and the labels of the namespace, since watches may lag.
+   * @throws KubeError, KubeUnreachableError
+   */
   catchUp(object: KubeObject): Promise<void>;
   /** For objects that are connections themselves: those that use it, as messages name them. */
   using?(connection: KubeObject): readonly string[];

@@ -131,40 +131,59 @@ async function runCommand(): Promise<void> {
     });
 
   const { apiUrl, apiKey, apiTimeoutMs } = operatorSettings;
-  const clientSettings = { apiUrl, apiKey: { ...apiKey, description: 'API key for the management API' }, apiTimeoutMs };
+  const { kubeconfig, kubeTimeoutMs, adoptNamespaces, allowUserApiKeys } = operatorSettings;
+  const keySetting = { ...apiKey, description: 'API key for the management API' };
+  const clientSettings = { apiUrl, apiKey: keySetting, apiTimeoutMs, kubeconfig, kubeTimeoutMs };
+  // A connection has a key, and may have a URL.
+  const connectedSettings = {
+    ...clientSettings,
+    apiUrl: { ...apiUrl, schema: apiUrl.schema.optional() },
+    apiKey: { ...keySetting, schema: apiKey.schema.optional() },
+  };
+  const accountOption = () =>
+    new Option('--account <id>', "account to act in, with the key of a platform admin; default: the key's");
+  const connectionOption = () =>
+    new Option('--connection <namespace/name>', 'APIConnection whose key to use, and whose URL').conflicts('account');
   addSettings(
     program
       .command('export')
       .description('print manifests that take over everything in the API without changing it')
-      .option('--account <id>', "account to act in, with the key of a platform admin; default: the key's")
+      .addOption(accountOption())
+      .addOption(connectionOption())
       .option('--kind <kind>', 'only this kind; may be repeated; default: all', collect)
       .option('-n, --namespace <name>', 'namespace of the objects; default: none is written'),
     clientSettings,
-  ).action(async ({ kind = [], namespace, account, ...flags }: ExportFlags) => {
+  ).action(async ({ kind = [], namespace, account, connection, ...flags }: ExportFlags) => {
     const { exportYaml } = await import('./operator/export/command.ts');
-    const settings = readSettings(clientSettings, flags, process.env);
-    const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace, account });
+    const settings = readSettings(connection ? connectedSettings : clientSettings, flags, process.env);
+    const problem = connection && (await kubeconfigProblem(settings.kubeconfig));
+    if (problem !== undefined) throw new BadSettings(problem);
+    const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace, account, connection });
     for (const each of refused) process.stderr.write(`${each.kind} is left out: ${each.reason}\n`);
     if (yaml !== '') print(yaml);
   });
 
-  const { kubeconfig, kubeTimeoutMs, adoptNamespaces, allowUserApiKeys } = operatorSettings;
-  const planSettings = { ...clientSettings, kubeconfig, kubeTimeoutMs, adoptNamespaces, allowUserApiKeys };
+  const planSettings = { ...clientSettings, adoptNamespaces, allowUserApiKeys };
   addSettings(
     program
       .command('plan')
       .description('print what applying files would change at the API; exits with 2 if there is something to do')
       .requiredOption('-f, --filename <path>', 'file, folder, or - for standard input; may be repeated', collect)
-      .option('--account <id>', "account to act in, with the key of a platform admin; default: the key's")
+      .addOption(accountOption())
+      .addOption(connectionOption())
       .option('-n, --namespace <name>', "namespace of objects that name none; default: the kubeconfig's")
       .addOption(new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text')),
     planSettings,
-  ).action(async ({ filename, namespace, account, output, ...flags }: PlanFlags) => {
-    const settings = readSettings(planSettings, flags, process.env);
+  ).action(async ({ filename, namespace, account, connection, output, ...flags }: PlanFlags) => {
+    const settings = readSettings(
+      connection ? { ...planSettings, ...connectedSettings } : planSettings,
+      flags,
+      process.env,
+    );
     const problem = await kubeconfigProblem(settings.kubeconfig);
     if (problem !== undefined) throw new BadSettings(problem);
     const { plan } = await import('./operator/plan/command.ts');
-    const planned = await plan({ ...settings, files: filename, namespace, account, output });
+    const planned = await plan({ ...settings, files: filename, namespace, account, connection, output });
     print(planned.output);
     process.exitCode = planned.exitCode;
   });
@@ -184,12 +203,14 @@ interface ExportFlags {
   kind?: string[];
   namespace?: string;
   account?: string;
+  connection?: string;
 }
 
 interface PlanFlags {
   filename: string[];
   namespace?: string;
   account?: string;
+  connection?: string;
   output: 'text' | 'json';
 }
 

@@ -1,9 +1,12 @@
 /** Objects that use an APIConnection of their namespace, and with it another account. */
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { findCondition } from '../../src/operator/kube/conditions.ts';
 import { readStatus } from '../../src/operator/managed/identity/recorded-status.ts';
+import { cluster } from '../harness.ts';
+import { runCommand } from './command.ts';
 import { type Manifest, manifest, ours, POLICIES, policy, SECRETS } from './manifest.ts';
-import { eventually, startStack } from './stack.ts';
+import { API_KEY, eventually, startStack } from './stack.ts';
 import { type TeamAccount, teamAccount } from './team-account.ts';
 
 const stack = await startStack();
@@ -45,6 +48,33 @@ test('objects use the default connection of their namespace from its creation on
   expect(before.status.connection).toBeUndefined();
   expect([await namesIn(client), await namesIn(team.client)]).toEqual([['before'], ['after']]);
   expect(await kube.get(CONNECTIONS, 'default', namespace)).toMatchObject({ status: { owner: { id: team.ownerId } } });
+});
+
+test('export and plan use the key of a connection, and plan says when another one is needed', async () => {
+  const { kubeconfigPath } = await cluster();
+  const env = { KUBECONFIG: kubeconfigPath, TUNNEL_API_URL: stack.api.url };
+  const through = ['--connection', `${namespace}/default`];
+  const exported = await runCommand(['export', '--kind', 'ippolicy', ...through], env);
+  expect(exported).toMatchObject({ code: 0, stderr: '' });
+  expect(parse(exported.stdout)).toMatchObject({ kind: 'IPPolicy', spec: { description: 'after' } });
+
+  const files = ['plan', '-f', '-', '-n', namespace];
+  const input = JSON.stringify(described('after'));
+  const planned = await runCommand([...files, ...through], env, input);
+  expect(planned).toMatchObject({ code: 0, stderr: '' });
+  const mistaken = await runCommand(files, { ...env, TUNNEL_API_KEY: API_KEY }, input);
+  expect(mistaken.code).toBe(1);
+  expect(mistaken.stdout).toContain(
+    `does not exist in this account: plan this object with --connection ${namespace}/default`,
+  );
+
+  const wrong = await runCommand(['export', '--connection', `${namespace}/missing`], env);
+  expect(wrong).toMatchObject({
+    code: 1,
+    stderr: `tunnel-operator failed: APIConnection ${namespace}/missing does not exist\n`,
+  });
+  const malformed = await runCommand(['export', '--connection', 'default'], env);
+  expect(malformed.stderr).toContain('--connection is "default", but must be a namespace and a name');
 });
 
 test('a connection that is named goes before the default one, and cannot be changed', async () => {

@@ -61,7 +61,8 @@ const written = (url: string) => new URL(url).href.replace(/\/+$/, '');
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-function certificatesIn(pem: string): string[] {
+/** @throws Blocked if there is anything else */
+export function certificatesIn(pem: string): string[] {
   const found = pem.match(CERTIFICATE) ?? [];
   try {
     if (found.length === 0) throw new Error('none');

@@ -1,18 +1,18 @@
 /** `tunnel-operator export`: what the API holds, as YAML. */
-import { createClient } from '../../client/client.ts';
 import { BadSettings } from '../../settings/settings.ts';
 import { allKinds, attachedKinds, kinds } from '../kinds/kinds.ts';
+import { KubeApi } from '../kube/kube-api.ts';
+import { loadKubeConfig } from '../kube/kube-config.ts';
 import type { AnyKind } from '../managed/declaration/kind.ts';
-import { cannotUseApi } from './failure.ts';
+import { type ApiChoice, type ChosenApi, openApi } from './api-choice.ts';
+import { cannotUseApi, cannotUseCluster } from './failure.ts';
 import { type Export, type ExportOptions, manifestsOf } from './manifests.ts';
 import { yamlOf } from './yaml.ts';
 
-export interface ExportConfig {
-  apiUrl: string;
-  apiKey: string;
-  apiTimeoutMs: number;
-  /** That a platform admin's key is to act in; default: that of the key. */
-  account?: string | undefined;
+export interface ExportConfig extends ApiChoice {
+  /** For the connection. */
+  kubeconfig: string | undefined;
+  kubeTimeoutMs: number;
   /** As kubectl takes them; none for all. */
   kinds: readonly string[];
   namespace: string | undefined;
@@ -21,17 +21,30 @@ export interface ExportConfig {
 /** @throws BadSettings for an unknown kind; CannotStart when the API cannot be used */
 export async function exportYaml(config: ExportConfig): Promise<{ yaml: string; refused: Export['refused'] }> {
   const wanted = kindsNamed(config.kinds);
-  const { apiUrl: baseUrl, apiKey, account, apiTimeoutMs: timeoutMs } = config;
-  const client = createClient({ baseUrl, apiKey, account, timeoutMs, userAgent: 'tunnel-operator export' });
+  const { client, url, close } = await openWith(config);
   try {
     // No account has accounts.
-    const owned = wanted.kinds.filter(({ family }) => account === undefined || family.access !== 'platform');
+    const isWhole = config.account === undefined && config.connection === undefined;
+    const owned = wanted.kinds.filter(({ family }) => isWhole || family.access !== 'platform');
     const exported = await manifestsOf(client, { ...wanted, kinds: owned, namespace: config.namespace });
     return { yaml: yamlOf(exported), refused: exported.refused };
   } catch (error) {
-    throw cannotUseApi(error, baseUrl);
+    throw cannotUseApi(error, url);
   } finally {
-    await client.close();
+    await close();
+  }
+}
+
+async function openWith(config: ExportConfig): Promise<ChosenApi> {
+  const options = { userAgent: 'tunnel-operator export' };
+  if (!config.connection) return openApi(config, undefined, options);
+  const kube = new KubeApi(loadKubeConfig(config.kubeconfig), { ...options, timeoutMs: config.kubeTimeoutMs });
+  try {
+    return await openApi(config, kube, options);
+  } catch (error) {
+    throw cannotUseCluster(error);
+  } finally {
+    await kube.close();
   }
 }
 

@@ -1,11 +1,10 @@
 /** `tunnel-operator plan`: what applying files would change at the API. */
-import { createClient } from '../../client/client.ts';
-import { CannotStart } from '../../settings/cannot-start.ts';
-import { cannotUseApi } from '../export/failure.ts';
+import { type ApiChoice, openApi, otherChoice } from '../export/api-choice.ts';
+import { cannotUseApi, cannotUseCluster } from '../export/failure.ts';
 import { attachedKinds, kinds } from '../kinds/kinds.ts';
 import { KubeApi } from '../kube/kube-api.ts';
 import { loadKubeConfig } from '../kube/kube-config.ts';
-import { KubeError, KubeUnreachableError } from '../kube/kube-error.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { ApiServerCheck } from './api-server-check.ts';
 import { BoundedCalls, bounded } from './bounded-calls.ts';
@@ -19,12 +18,7 @@ import { asJson, asText } from './render.ts';
 import { Rivals } from './rivals.ts';
 import { SecretConflicts } from './secret-conflicts.ts';
 
-export interface PlanConfig {
-  apiUrl: string;
-  apiKey: string;
-  apiTimeoutMs: number;
-  /** That a platform admin's key is to act in; default: that of the key. */
-  account?: string | undefined;
+export interface PlanConfig extends ApiChoice {
   kubeconfig: string | undefined;
   kubeTimeoutMs: number;
   /** Files, folders, or `-`. */
@@ -52,8 +46,11 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   const kubeApi = new KubeApi(kubeConfig, { userAgent: USER_AGENT, timeoutMs: config.kubeTimeoutMs });
   const [toKube, toApi] = [new BoundedCalls(), new BoundedCalls()];
   const kube = bounded(toKube, kubeApi);
-  const { apiUrl: baseUrl, apiKey, account, apiTimeoutMs: timeoutMs } = config;
-  const client = createClient({ baseUrl, apiKey, account, timeoutMs, userAgent: USER_AGENT, admit: toApi.admit });
+  const opening = openApi(config, kube, { userAgent: USER_AGENT, admit: toApi.admit });
+  const { client, url, close } = await opening.catch(async (error) => {
+    await kubeApi.close();
+    throw cannotUseCluster(error);
+  });
   const declared = new DeclaredObjects(manifests, namespace);
   const cluster = new DesiredCluster(kube, declared);
   const notes = new Set<string>();
@@ -80,6 +77,7 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
     }),
     named: new NamedResources(derived, client),
     mayAdopt,
+    otherChoice: (object) => otherChoice(config, object),
     mayHandOutUserRights: config.allowUserApiKeys,
   });
   try {
@@ -89,10 +87,10 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
     const output = config.output === 'json' ? asJson(plans, sorted) : asText(plans, sorted);
     return { output, exitCode: exitCodeOf(plans) };
   } catch (error) {
-    throw cannotUseCluster(cannotUseApi(error, baseUrl));
+    throw cannotUseCluster(cannotUseApi(error, url));
   } finally {
     for (const calls of [toKube, toApi]) calls.end();
-    await Promise.all([client.close(), kubeApi.close()]);
+    await Promise.all([close(), kubeApi.close()]);
   }
 }
 
@@ -113,9 +111,4 @@ async function ifAllowed(
 export function exitCodeOf(plans: readonly Planned[]): ExitCode {
   if (plans.some(({ action }) => action === 'blocked')) return 1;
   return plans.some(({ action }) => action !== 'none') ? 2 : 0;
-}
-
-function cannotUseCluster(error: unknown): unknown {
-  if (!(error instanceof KubeError || error instanceof KubeUnreachableError)) return error;
-  return new CannotStart(`the cluster: ${error.message}`, { cause: error });
 }

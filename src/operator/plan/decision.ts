@@ -40,12 +40,17 @@ export interface Decision {
 
 export type AnyExternal = External<ManagedSpec, Remote>;
 
-/** For a kind whose objects are resources of a family. @throws Blocked, ApiError, ApiUnreachableError */
+/**
+ * For a kind whose objects are resources of a family.
+ * @param otherChoice what has to be given for the account that the object uses, if that is not given
+ * @throws Blocked, ApiError, ApiUnreachableError
+ */
 export async function decide(
   delivery: AnyKind['delivery'],
   external: AnyExternal,
   object: KubeObject,
   spec: ManagedSpec,
+  otherChoice?: string,
 ): Promise<Decision> {
   const id = recordedId(object);
   const adopted = id === undefined ? idToAdopt(object) : undefined;
@@ -56,6 +61,8 @@ export async function decide(
   }
   const remote = await external.observe(id);
   if (!remote) {
+    if (otherChoice !== undefined)
+      throw new Blocked(REASON.rejected, `${id} does not exist in this account: plan this object with ${otherChoice}`);
     const isVisible = (await external.sight()) === 'everything';
     if (!isVisible) throw new Blocked(REASON.rejected, `${id} does not exist, or the API key may not see it`);
     return { action: 'create', reason: `${id} no longer exists` };

@@ -40,6 +40,8 @@ export interface PlannerOptions {
   /** The ReferenceGrants of files and cluster, as far as they may be read. */
   grants(): Promise<readonly KubeObject[]>;
   mayAdopt(namespace: string): boolean;
+  /** What has to be given for the account that the object uses, if that is not given; undefined otherwise. */
+  otherChoice(object: KubeObject): string | undefined;
   /** Whether what is handed out may have the rights of a user. */
   mayHandOutUserRights: boolean;
 }
@@ -165,7 +167,7 @@ export class Planner {
     claiming.end();
     const decision = isAttached(kind)
       ? await decideModules(kind, external, object, resolved.spec)
-      : await decide(kind.delivery, external, object, resolved.spec);
+      : await decide(kind.delivery, external, object, resolved.spec, this.#options.otherChoice(object));
     const { action, remote, id = remote?.id, reason, changed } = decision;
     if (action !== 'none') await this.#options.named.mustExist(object, action === 'change' ? remote : undefined);
     if (kind.delivery && delivering) {

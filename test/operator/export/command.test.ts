@@ -40,8 +40,9 @@ async function exported(
   kinds: readonly string[] = [],
   given: { namespace?: string; apiKey?: string; apiUrl?: string; account?: string } = {},
 ) {
-  const config = { apiUrl: api.url, apiKey: API_KEY, apiTimeoutMs: 10_000, kinds, namespace: undefined, ...given };
-  const { yaml, refused } = await exportYaml(config);
+  const timeouts = { apiTimeoutMs: 10_000, kubeTimeoutMs: 10_000 };
+  const defaults = { apiUrl: api.url, apiKey: API_KEY, ...timeouts, namespace: undefined, kubeconfig: undefined };
+  const { yaml, refused } = await exportYaml({ ...defaults, kinds, ...given });
   const objects = documents.parse(parseAllDocuments(yaml).map((each) => each.toJS()));
   const comments = yaml.match(/^# .*(?:\n# .*)*/gm) ?? [];
   return { objects, refused, remarks: comments.map((each) => each.replaceAll(/\n?# /g, ' ').trim()) };

@@ -192,7 +192,9 @@ describe('a cache that catches up', () => {
     const { cache, changes, server } = await setUp([page(9, [named('a', 4)])]);
     await cache.catchUp('', 'a');
     expect(changes).toEqual(['watch: added a 4']);
-    expect(server.asked.map(({ line }) => line)).toEqual([expect.stringMatching(/policies\?.*fieldSelector=metadata.name%3Da/)]);
+    expect(server.asked.map(({ line }) => line)).toEqual([
+      expect.stringMatching(/policies\?.*fieldSelector=metadata.name%3Da/),
+    ]);
   });
 
   test('sends no request for a namespace that is not watched', async () => {

@@ -58,6 +58,20 @@ async function observed(planned: Planned) {
   return asked;
 }
 
+test('a resource that another account has is not said to be gone', async () => {
+  const planned = object({ status });
+  const spec = readSpec(tlsEdgeKind.spec, planned);
+  const deciding = decide(undefined, answering({}).external, planned, spec, '--account acc_1');
+  await expect(deciding).rejects.toThrow(
+    `${OWN} does not exist in this account: plan this object with --account acc_1`,
+  );
+  expect(
+    await decide(undefined, answering({ remotes: [own] }).external, planned, spec, '--account acc_1'),
+  ).toMatchObject({
+    action: 'none',
+  });
+});
+
 describe('the resource of an object', () => {
   test.each([
     ['the one in its status, even if its annotation names another', object({ status }, { externalId: OTHER }), [OWN]],

@@ -98,6 +98,7 @@ async function planned(documents: readonly ManifestDocument[], surroundings: Sur
       note,
     }),
     named: new NamedResources(all, client),
+    otherChoice: () => undefined,
     all: (kind) => cluster.all(kind),
     grants: () => cluster.grants(),
     mayAdopt: (namespace) => mayAdopt && namespace === 'ns',

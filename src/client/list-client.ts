@@ -42,6 +42,16 @@ export interface ListClient<T, Filters> {
 
 const unknowns = z.array(z.unknown());
 const nextPage = z.string().nullable();
+const envelopes = new Map<string, ReturnType<typeof newEnvelope>>();
+const newEnvelope = (collection: string) => z.object({ [collection]: unknowns, next_page_uri: nextPage });
+
+/** One for all clients: a program with a client for each of many accounts would have most of its memory in these. */
+function envelopeOf(collection: string): ReturnType<typeof newEnvelope> {
+  const envelope = envelopes.get(collection) ?? newEnvelope(collection);
+  envelopes.set(collection, envelope);
+  return envelope;
+}
+
 const entriesOf = (filter: Readonly<Record<string, string | undefined>> = {}) => Object.entries(filter);
 /** Only the query is used, so the address may be relative. */
 const ANYWHERE = 'http://localhost';
@@ -52,7 +62,7 @@ export function listClient<T, Filters extends Readonly<Record<string, string | u
   { path, collection }: Readonly<Record<'path' | 'collection', string>>,
   view: (answer: ApiResponse) => T,
 ): ListClient<T, Filters> {
-  const envelope = z.object({ [collection]: unknowns, next_page_uri: nextPage });
+  const envelope = envelopeOf(collection);
 
   async function page(options: PageFilteredBy<Filters> = {}) {
     const { limit, beforeId, beforeMetadata, filter, createdAfter, createdBefore, ...call } = options;

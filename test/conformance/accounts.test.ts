@@ -42,9 +42,9 @@ const unknown = (values: Values): Values =>
 const idsIn = (text: string) => new Set(text.match(ID) ?? []);
 const changes = async () => (await api.rows('select count(*) from events'))[0]?.count;
 
-/** The ids in an answer that the request does not have. */
-const revealed = (reply: Reply, sent: unknown, known: ReadonlySet<string>) =>
-  [...idsIn(reply.text + JSON.stringify(reply.headers)).difference(idsIn(JSON.stringify(sent)))].filter(
+/** The ids in an answer, and in the log of its request, that the request does not have. */
+const revealed = (reply: Reply, log: readonly string[], sent: unknown, known: ReadonlySet<string>) =>
+  [...idsIn(reply.text + JSON.stringify(reply.headers) + log).difference(idsIn(JSON.stringify(sent)))].filter(
     // The platform admin has made the other account, so its log has their id.
     (id) => known.has(id) && id !== api.admin.id,
   );
@@ -74,8 +74,10 @@ describe.each(WALLS)('$walls', ({ toggle }) => {
       const theirs = await prepare(row, world.callers, world.values());
       const ids = idsIn(JSON.stringify(theirs));
       const before = await changes();
+      const lines = api.logs.length;
       const reply = await send(row.ask, stranger, theirs);
-      expect(revealed(reply, of(theirs), ids)).toEqual([]);
+      expect(api.logs.length).toBeGreaterThan(lines);
+      expect(revealed(reply, api.logs.slice(lines), of(theirs), ids)).toEqual([]);
       if (!isAbout) return;
       const strange = unknown(theirs);
       const missing = await send(row.ask, stranger, strange);
@@ -100,4 +102,10 @@ describe.each(WALLS)('$walls', ({ toggle }) => {
       expect(reply.status, reply.text).toBe(row.answer.status);
     });
   });
+});
+
+test('metrics name no account and nothing that belongs to one', async () => {
+  const { text } = await api.anonymous.get('/metrics');
+  expect(text).toContain('ip_policies');
+  expect(idsIn(text)).toEqual(new Set());
 });

@@ -65,7 +65,7 @@ export const apiKey = resource({
       z.array(z.string()).meta(SCOPES).optional(),
       z.nullable(
         distinct(z.array(scope).max(MAX_SCOPES, `must have at most ${MAX_SCOPES}`))
-          .transform((scopes) => (scopes.length === 0 ? null : scopes.toSorted()))
+          .transform((scopes) => (scopes.length === 0 ? null : scopes))
           .meta(SCOPES),
       ),
       'optional',

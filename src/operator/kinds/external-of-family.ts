@@ -150,6 +150,8 @@ function declaredValues(fields: readonly FamilyField[], spec: object) {
 
 function isSame({ field }: FamilyField, desired: unknown, observed: unknown): boolean {
   if (isDeepStrictEqual(desired, observed)) return true;
+  // To the API server, a reordered set is unchanged, also where a change is refused.
+  if (!field.onUpdate && isSameSet(desired, observed)) return true;
   const body = inSnakeCase(field.input, withTexts(desired, observed));
   // As the API would store it: normalised, with defaults.
   const stored = field.input.safeParse(body);
@@ -159,6 +161,9 @@ function isSame({ field }: FamilyField, desired: unknown, observed: unknown): bo
   const shown = field.input.safeParse(observed);
   return shown.success && isDeepStrictEqual(stored.data, shown.data);
 }
+
+const isSameSet = (one: unknown, other: unknown) =>
+  Array.isArray(one) && Array.isArray(other) && isDeepStrictEqual(one.toSorted(), other.toSorted());
 
 /** A text that no source can have. */
 const OTHER_TEXT = '\u0000';

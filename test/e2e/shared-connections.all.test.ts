@@ -1,6 +1,7 @@
 /** ClusterAPIConnections, and connections whose API hangs. */
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
+import { LabelSelector } from '../../src/operator/kube/label-selector.ts';
 import { createNamespace, kubectl } from '../harness.ts';
 import { skipFor } from '../skip.ts';
 import { chartAccount } from './chart-account.ts';
@@ -47,7 +48,10 @@ test('the namespaces with the labels use it, as they come and go', skipFor(IN_PO
     await kubectl(['delete', 'clusterapiconnection', name]);
   });
   const kubeconfig = await chartAccount(kubectl, namespace, []);
-  await stack.operate({ namespaces: undefined, kubeconfig, requireConnection: true });
+  // The rights in all namespaces, but not the work: other test files share the cluster.
+  await kubectl(['label', 'namespace', other, `of=${other}`]);
+  const namespaceSelector = LabelSelector.parse(`of=${other}`);
+  await stack.operate({ namespaces: undefined, namespaceSelector, kubeconfig, requireConnection: true });
   await applyIn(other, policy('first'));
   await eventually(async () => expect(await readyIn(other, 'first')).toMatchObject({ reason: 'ConnectionNotFound' }));
   await kubectl(['label', 'namespace', other, `team=${other}`]);

@@ -194,7 +194,11 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'client',
     'settings',
     'operator/contract',
+    'operator/kube',
     'operator/managed/declaration',
+    'operator/managed/identity',
+    'operator/managed/secrets',
+    'operator/connections',
     'operator/kinds',
   ],
   'operator/plan': [
@@ -306,7 +310,8 @@ export const PURPOSE: Readonly<Record<string, string>> = {
     'Which API, and which key, an object uses: the choice, the connections and their own reconcile.',
   'operator/kinds': 'One file per custom resource, and the CEL rules that the API server checks.',
   'operator/crds': 'Turns kinds into CustomResourceDefinitions.',
-  'operator/export': 'The command `export`: what an API holds, as manifests.',
+  'operator/export':
+    'The command `export`: what an API holds, as manifests. Which API, and which key, both commands use.',
   'operator/plan': 'The command `plan`: what applying manifests would change at the API.',
   operator: 'Assembles the parts; the settings.',
   'programs.ts': 'Runs the API, the worker or the operator until a signal ends it.',

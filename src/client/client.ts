@@ -52,8 +52,7 @@ const ruleSetAnswer = z.object({ ip_policy_rules: z.array(ipPolicyRule.view) });
 
 export function createClient(options: ClientOptions) {
   const transport = createTransport(options);
-  return {
-    ...familyClients(transport),
+  const calls = {
     accounts: accountClient(transport),
     eventDestinations: eventDestinationClient(transport),
     httpsEdgeRouteModules(edgeId: string, routeId: string) {
@@ -165,6 +164,8 @@ export function createClient(options: ClientOptions) {
     /** Aborts the calls in flight: they fail with ApiUnreachableError, or with the error of their last attempt. */
     destroy: () => transport.destroy(),
   };
+  // Some families have more calls than the others.
+  return withFamilies(calls, transport);
 }
 
 export type Client = ReturnType<typeof createClient>;
@@ -177,13 +178,27 @@ type CallsOf<R extends Resource> = R extends { readonly parent: Parent }
   ? (parentId: string) => FamilyClient<R>
   : FamilyClient<R>;
 
-function familyClients(transport: Transport): FamilyClients {
-  const all = Object.entries<Resource>(families).map(([name, family]) => {
-    if (!family.parent) return [name, familyClient(transport, family)];
-    return [name, (parentId: string) => familyClient(transport, { ...family, path: fillParent(family, parentId) })];
-  });
-  // Object.entries loses which key has which family.
-  return Object.fromEntries(all) as FamilyClients;
+/** Adds the families that `calls` lacks, each made when it is first used: a program may have many clients. */
+function withFamilies<T extends object>(calls: T, transport: Transport): T & Omit<FamilyClients, keyof T> {
+  for (const [name, family] of Object.entries<Resource>(families)) {
+    if (name in calls) continue;
+    Object.defineProperty(calls, name, {
+      configurable: true,
+      enumerable: true,
+      get() {
+        const value = callsOf(family, transport);
+        Object.defineProperty(calls, name, { value, enumerable: true });
+        return value;
+      },
+    });
+  }
+  // TypeScript does not see properties that are added by name.
+  return calls as T & Omit<FamilyClients, keyof T>;
+}
+
+function callsOf(family: Resource, transport: Transport) {
+  if (!family.parent) return familyClient(transport, family);
+  return (parentId: string) => familyClient(transport, { ...family, path: fillParent(family, parentId) });
 }
 
 /** The path of a nested family for one parent. */

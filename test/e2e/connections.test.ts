@@ -194,6 +194,19 @@ test('objects can be deleted at once with their connection and its Secret, as wi
   expect(await namesIn(leaving.client)).toEqual([]);
 });
 
+test('objects whose connection never had a key can be deleted with it, as in a namespace where nobody can add one', async () => {
+  await stack.apply(manifest('APIConnection', 'never', { apiKeySecretRef: { name: 'never-key' } }));
+  await stack.apply(described('waiting', { connectionRef: { name: 'never' } }));
+  await stack.reason(POLICIES, 'waiting', 'Ready', 'ConnectionNotReady');
+  await eventually(async () => expect((await stack.find(POLICIES, 'waiting'))?.metadata.finalizers).toHaveLength(1));
+  await stack.run('delete', 'apiconnection', 'never', '--wait=false');
+  await stack.restart(() => stack.run('delete', 'ippolicy', 'waiting', '--wait=false'));
+  await eventually(async () => {
+    expect(await stack.find(POLICIES, 'waiting')).toBeUndefined();
+    expect(await stack.find(CONNECTIONS, 'never')).toBeUndefined();
+  });
+});
+
 test('a Secret that a connection names no longer is released', async () => {
   const moved = await teamAccount(stack.api.url, 'moved');
   await stack.apply(...connection('moved', moved));

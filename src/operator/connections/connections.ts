@@ -111,7 +111,10 @@ export class Connections implements ObjectConnections {
     const key = connectionKey(kindName, object);
     const known = this.#open.get(key);
     const { uid, generation } = object.metadata;
-    if (known?.object.metadata.uid === uid && known.object.metadata.generation === generation) return known;
+    if (known?.object.metadata.uid === uid && known.object.metadata.generation === generation) {
+      known.object = object;
+      return known;
+    }
     const kind = kindName === CONNECTION_KIND.own ? apiConnectionKind : clusterApiConnectionKind;
     const opened = this.#openNew(kind, key, object);
     this.#open.set(key, opened);

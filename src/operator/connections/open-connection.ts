@@ -8,6 +8,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from '../managed/declaration/external.ts';
 import { classify } from '../managed/object/failure.ts';
 import type { ObjectConnection } from '../managed/object/object-connections.ts';
+import { connectionStatus } from './connection-kinds.ts';
 import type { Destination } from './connection-url.ts';
 
 /** For the objects that use the connection. */
@@ -56,8 +57,8 @@ export class OpenConnection implements ObjectConnection {
   readonly record: string;
   readonly client: Client;
   readonly name: string;
-  /** The version that it was opened for. */
-  readonly object: KubeObject;
+  /** The newest version with the spec that it was opened for. */
+  object: KubeObject;
   readonly #options: OpenConnectionOptions;
   readonly #clock = new ApiClock();
   readonly #budget: ApiBudget;
@@ -80,6 +81,11 @@ export class OpenConnection implements ObjectConnection {
       onTrouble: () => options.check.requeue(this),
       onInstallation: (id) => this.#recognize(id),
     });
+  }
+
+  /** The owner is recorded before any other call. */
+  get isUntried(): boolean {
+    return this.#apiKey === '' && connectionStatus.safeParse(this.object.status).data?.owner === undefined;
   }
 
   /** Whether the last check has succeeded. */

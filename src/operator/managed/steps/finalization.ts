@@ -4,6 +4,8 @@ import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { Blocked } from '../declaration/external.ts';
 import { readPolicies } from '../declaration/spec.ts';
+import { mayAdopt } from '../identity/identity.ts';
+import { shownConnection } from '../identity/recorded-connection.ts';
 import { hasFinalizer, isDeleting } from '../identity/recorded-status.ts';
 import { currentClaim } from '../knowledge/claims.ts';
 import type { ManagedObject, Outcome } from '../object/managed-object.ts';
@@ -19,6 +21,11 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   // Another object may have taken over its modules. What it created belongs to its UID, so a stale object is harmless.
   if (managed.kind.isAttached) await managed.mustBeNewest();
   const { object } = managed;
+  // In a namespace that is deleted, a connection without its Secret can never be used.
+  if (managed.connection.isUntried && mayAdopt(object) && shownConnection(object) === undefined) {
+    await managed.removeFinalizer();
+    return managed.outcome();
+  }
   // Throws for an invalid policy, before anything is deleted.
   const ofOwn = fateOfRemote(object, false);
   const isObserved = readPolicies(object).managementPolicy === 'Observe';

@@ -207,6 +207,21 @@ test('objects whose connection never had a key can be deleted with it, as in a n
   });
 });
 
+test('what was begun with the operator’s own key can be deleted, although there is a connection now', async () => {
+  const later = await teamAccount(stack.api.url, 'later');
+  const credentials = ours('tunnelcredentials');
+  await stack.apply(manifest('TunnelCredential', 'refused', { ownerId: later.ownerId }));
+  await eventually(async () => expect((await stack.find(credentials, 'refused'))?.metadata.finalizers).toHaveLength(1));
+  await stack.reason(credentials, 'refused', 'Ready', 'Rejected');
+  await stack.apply(...connection('default', later), described('user'));
+  await stack.ready(POLICIES, 'user');
+  await stack.reason(credentials, 'refused', 'Ready', 'ConnectionNotFound');
+  await stack.run('delete', 'tunnelcredential', 'refused', '--wait=false');
+  await eventually(async () => expect(await stack.find(credentials, 'refused')).toBeUndefined());
+  await stack.remove(POLICIES, 'user');
+  await stack.remove(CONNECTIONS, 'default');
+});
+
 test('a Secret that a connection names no longer is released', async () => {
   const moved = await teamAccount(stack.api.url, 'moved');
   await stack.apply(...connection('moved', moved));

@@ -69,6 +69,11 @@ const namingAccount = object({ spec: { connectionRef: { kind: 'Account', name: '
 const inAccount = object({ status: { id: 'x', connection: 'Account/web/acc_1' } });
 const begunInAccount = object({ spec: namingAccount.spec }, { connection: 'Account/web/acc_1', createGeneration: '1' });
 const begunByOperator = object({}, { createGeneration: '1' });
+const claiming = object({}, { createGeneration: '1', externalId: 'x' });
+const deleting = (given: KubeObject): KubeObject => ({
+  ...given,
+  metadata: { ...given.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+});
 
 test.each<[string, KubeObject, Namespace, string]>([
   ['with the key of the operator keeps it', madeByOperator, { own: ['default'], isRequired: true }, 'operator'],
@@ -115,6 +120,9 @@ test.each<[string, KubeObject, Namespace, string]>([
   ['of the operator', plain, { own: ['a'] }, 'operator'],
   ['of the operator, if refused', plain, { isRequired: true }, 'ConnectionNotFound: no connection to the management'],
   ['of the operator that it was begun with', begunByOperator, {}, 'operator'],
+  ['of the operator, being deleted', deleting(begunByOperator), { own: ['default'] }, 'operator'],
+  ['of the operator, being deleted, of several', deleting(begunByOperator), { selecting: ['s', 't'] }, 'operator'],
+  ['other than it says, being deleted', deleting(claiming), { own: ['default'] }, 'NotFound: a resource was begun'],
   ['other than begun with', begunByOperator, { own: ['default'] }, 'ConnectionNotFound: a resource was begun'],
   ['other than begun with, shared', begunByOperator, { selecting: ['s'] }, 'ConnectionNotFound: a resource was begun'],
 ])('a new object gets, or is refused, a connection %s', (_, given, namespace, expected) => {

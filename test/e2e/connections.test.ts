@@ -222,6 +222,26 @@ test('what was begun with the operator’s own key can be deleted, although ther
   await stack.remove(CONNECTIONS, 'default');
 });
 
+test('a key that cannot be kept is not used, as in a namespace that is deleted', async () => {
+  const short = await teamAccount(stack.api.url, 'short');
+  const [secret, object] = connection('short', short);
+  if (!secret || !object) throw new Error('a connection is two manifests');
+  const other = 'example.com/held-by-another';
+  await stack.apply({ ...secret, metadata: { ...secret.metadata, finalizers: [other] } });
+  await stack.run('delete', 'secret', 'short-key', '--wait=false');
+  await stack.apply(object, described('brief', { connectionRef: { name: 'short' } }));
+  await eventually(async () => {
+    expect((await condition('apiconnections', 'short', 'Ready'))?.message).toContain(
+      'is being deleted: create it anew',
+    );
+  });
+  await stack.reason(POLICIES, 'brief', 'Ready', 'ConnectionNotReady');
+  expect(await namesIn(short.client)).toEqual([]);
+  await kube.patch(SECRETS, 'short-key', { metadata: { finalizers: null } }, namespace);
+  await stack.remove(POLICIES, 'brief');
+  await stack.remove(CONNECTIONS, 'short');
+});
+
 test('a Secret that a connection names no longer is released', async () => {
   const moved = await teamAccount(stack.api.url, 'moved');
   await stack.apply(...connection('moved', moved));

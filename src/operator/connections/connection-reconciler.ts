@@ -52,7 +52,7 @@ export class ConnectionReconciler {
     const object = await this.#ensureFinalizer(given);
     const wasReady = isReady(object);
     await connections.openFor(kind.kind, object).check();
-    const written = await this.#holdSecret(this.#newest(object));
+    const written = this.#newest(object);
     if (!wasReady) this.#options.changed(written);
     return { object: written, requeueAfterMs: recheckMs };
   }
@@ -73,8 +73,10 @@ export class ConnectionReconciler {
       await this.#replaceStatus(object, { ...statusOf(object), ...about });
       return { apiKey, installationId };
     }
+    // Before anything is created with the key, since nobody can add it to a namespace that is deleted.
+    const holding = await this.#holdSecret(object);
     const ready: Finding = { status: 'True', reason: REASON.available, message: `Uses a key of ${nameOf(owner)}` };
-    await this.#writeStatus(object, ready, false, { ...about, observedGeneration: generationOf(object) });
+    await this.#writeStatus(holding, ready, false, { ...about, observedGeneration: generationOf(object) });
     return { apiKey, installationId };
   }
 
@@ -122,8 +124,9 @@ export class ConnectionReconciler {
       // First, so that it is released later on, whatever happens in between.
       current = await this.#replaceStatus(object, { ...statusOf(object), heldSecret: name });
     }
-    await holdSecret(kube, namespace, name);
-    return current;
+    if (await holdSecret(kube, namespace, name)) return current;
+    const message = `spec.apiKeySecretRef: Secret ${namespace}/${name} is being deleted: create it anew, or name another`;
+    throw new Blocked(REASON.sourceNotFound, message);
   }
 
   async #releaseSecret(object: KubeObject): Promise<void> {

@@ -8,13 +8,14 @@ import type { KubeObject } from '../kube/kube-object.ts';
 
 const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 
-/** Nobody can add a finalizer to a Secret that is being deleted, so it is there from the beginning. */
-export async function holdSecret(kube: KubeApi, namespace: string, name: string): Promise<void> {
+/** Nobody can add a finalizer to a Secret that is being deleted, so it is there from the beginning. False if it is too late. */
+export async function holdSecret(kube: KubeApi, namespace: string, name: string): Promise<boolean> {
   const secret = await kube.find(SECRETS, name, namespace);
-  if (!secret || secret.metadata.deletionTimestamp !== undefined) return;
-  const { finalizers = [] } = secret.metadata;
-  if (!finalizers.includes(CONNECTION_FINALIZER))
-    await write(kube, secret, namespace, [...finalizers, CONNECTION_FINALIZER]);
+  const { finalizers = [], deletionTimestamp } = secret?.metadata ?? {};
+  if (finalizers.includes(CONNECTION_FINALIZER)) return true;
+  if (!secret || deletionTimestamp !== undefined) return false;
+  await write(kube, secret, namespace, [...finalizers, CONNECTION_FINALIZER]);
+  return true;
 }
 
 export async function releaseSecret(kube: KubeApi, namespace: string, name: string): Promise<void> {

@@ -160,7 +160,7 @@ const annotations = fc
   })
   .map((all) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)));
 
-test('annotations never give an object without a status the key of the operator', () => {
+test('annotations never give an object without a status the key of the operator, unless it is deleted', () => {
   const property = fc.property(namespaces, specs, annotations, (namespace, spec, annotated) => {
     const chosen = choose(object({ spec }, annotated), namespace);
     if (chosen === OPERATORS_OWN) expect(choose(object({ spec }), namespace)).toBe(OPERATORS_OWN);

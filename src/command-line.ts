@@ -155,8 +155,8 @@ async function runCommand(): Promise<void> {
     clientSettings,
   ).action(async ({ kind = [], namespace, account, connection, ...flags }: ExportFlags) => {
     const { exportYaml } = await import('./operator/export/command.ts');
-    const settings = readSettings(connection ? connectedSettings : clientSettings, flags, process.env);
-    const problem = connection && (await kubeconfigProblem(settings.kubeconfig));
+    const settings = readSettings(connection === undefined ? clientSettings : connectedSettings, flags, process.env);
+    const problem = connection === undefined ? undefined : await kubeconfigProblem(settings.kubeconfig);
     if (problem !== undefined) throw new BadSettings(problem);
     const { yaml, refused } = await exportYaml({ ...settings, kinds: kind, namespace, account, connection });
     for (const each of refused) process.stderr.write(`${each.kind} is left out: ${each.reason}\n`);
@@ -176,7 +176,7 @@ async function runCommand(): Promise<void> {
     planSettings,
   ).action(async ({ filename, namespace, account, connection, output, ...flags }: PlanFlags) => {
     const settings = readSettings(
-      connection ? { ...planSettings, ...connectedSettings } : planSettings,
+      connection === undefined ? planSettings : { ...planSettings, ...connectedSettings },
       flags,
       process.env,
     );

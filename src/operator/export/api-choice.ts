@@ -34,14 +34,15 @@ export interface ChosenApi {
 
 /**
  * @param kube reads the connection and its Secret
- * @throws BadSettings if there is no URL, or the connection is not named as it should be; CannotStart if it cannot be used; KubeError, KubeUnreachableError
+ * @throws BadSettings if there is no URL, or the connection is not named as it should be; CannotStart if it cannot be used;
+ *   KubeError, KubeUnreachableError
  */
 export async function openApi(
   { connection, account, apiTimeoutMs: timeoutMs, ...given }: ApiChoice,
-  kube: Pick<KubeApi, 'find'> | undefined,
+  kube: () => Pick<KubeApi, 'find'>,
   options: Pick<ClientOptions, 'userAgent' | 'admit'>,
 ): Promise<ChosenApi> {
-  const read = connection && kube ? await readConnection(kube, connection) : undefined;
+  const read = connection === undefined ? undefined : await readConnection(kube(), connection);
   const { apiUrl: url, apiKey } = { ...given, ...read };
   if (url === undefined || apiKey === undefined)
     throw new BadSettings(`TUNNEL_API_URL is required: ${CONNECTION_KIND.own} ${connection} has no spec.url`);

@@ -37,14 +37,17 @@ export async function exportYaml(config: ExportConfig): Promise<{ yaml: string; 
 
 async function openWith(config: ExportConfig): Promise<ChosenApi> {
   const options = { userAgent: 'tunnel-operator export' };
-  if (!config.connection) return openApi(config, undefined, options);
-  const kube = new KubeApi(loadKubeConfig(config.kubeconfig), { ...options, timeoutMs: config.kubeTimeoutMs });
+  let kube: KubeApi | undefined;
+  const connect = () => {
+    kube = new KubeApi(loadKubeConfig(config.kubeconfig), { ...options, timeoutMs: config.kubeTimeoutMs });
+    return kube;
+  };
   try {
-    return await openApi(config, kube, options);
+    return await openApi(config, connect, options);
   } catch (error) {
     throw cannotUseCluster(error);
   } finally {
-    await kube.close();
+    await kube?.close();
   }
 }
 

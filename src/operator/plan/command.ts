@@ -46,7 +46,7 @@ export async function plan(config: PlanConfig): Promise<{ output: string; exitCo
   const kubeApi = new KubeApi(kubeConfig, { userAgent: USER_AGENT, timeoutMs: config.kubeTimeoutMs });
   const [toKube, toApi] = [new BoundedCalls(), new BoundedCalls()];
   const kube = bounded(toKube, kubeApi);
-  const opening = openApi(config, kube, { userAgent: USER_AGENT, admit: toApi.admit });
+  const opening = openApi(config, () => kube, { userAgent: USER_AGENT, admit: toApi.admit });
   const { client, url, close } = await opening.catch(async (error) => {
     await kubeApi.close();
     throw cannotUseCluster(error);

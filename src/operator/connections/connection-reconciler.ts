@@ -52,9 +52,11 @@ export class ConnectionReconciler {
     const object = await this.#ensureFinalizer(given);
     const wasReady = isReady(object);
     await connections.openFor(kind.kind, object).check();
-    const written = this.#newest(object);
-    if (!wasReady) this.#options.changed(written);
-    return { object: written, requeueAfterMs: recheckMs };
+    const newest = this.#newest(object);
+    if (!wasReady) this.#options.changed(newest);
+    // A spec that is newer was not checked yet.
+    const isChecked = generationOf(newest) === generationOf(object);
+    return { object: isChecked ? newest : object, requeueAfterMs: recheckMs };
   }
 
   /** What `OpenConnection` asks for before it is used. */

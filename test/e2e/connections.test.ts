@@ -59,7 +59,9 @@ test('export and plan use the key of a connection, and plan says when another on
   expect(parse(exported.stdout)).toMatchObject({ kind: 'IPPolicy', spec: { description: 'after' } });
 
   const files = ['plan', '-f', '-', '-n', namespace];
-  const input = JSON.stringify(described('after'));
+  // The connection itself changes nothing at the API.
+  const items = [...connection('default', team), described('after')];
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
   const planned = await runCommand([...files, ...through], env, input);
   expect(planned).toMatchObject({ code: 0, stderr: '' });
   const mistaken = await runCommand(files, { ...env, TUNNEL_API_KEY: API_KEY }, input);

@@ -1,6 +1,6 @@
 /** What the operator would do at the API for each object of the files. Reads both sides, and writes nothing. */
 import { ApiError, type Client } from '../../client/client.ts';
-import { API_VERSION, GROUP } from '../contract/names.ts';
+import { API_VERSION, CONNECTION_KIND, GROUP } from '../contract/names.ts';
 import { REASON } from '../contract/reasons.ts';
 import { type DerivedKind, isAttached, ownMembers } from '../export/spec-members.ts';
 import { KubeError } from '../kube/kube-error.ts';
@@ -199,8 +199,9 @@ export class Planner {
   }
 }
 
-/** Others may be targets of references. */
-const isOurs = ({ apiVersion }: ManifestDocument) => apiVersion.startsWith(`${GROUP}/`);
+/** Others may be targets of references, or connections, which change nothing at the API. */
+const isOurs = ({ apiVersion, kind }: ManifestDocument) =>
+  apiVersion.startsWith(`${GROUP}/`) && kind !== CONNECTION_KIND.own && kind !== CONNECTION_KIND.shared;
 
 /** @param deleted ids that are deleted as well */
 function withDeleted(planned: Planned, deleted: readonly string[]): Planned {

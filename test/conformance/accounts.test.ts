@@ -11,6 +11,7 @@ import { user } from '../../src/resources/user.ts';
 import type { Caller, Reply } from '../api/harness.ts';
 import { document } from '../api/openapi/openapi-check.ts';
 import { readContract } from './coverage.ts';
+import { ID, idsIn } from './ids.ts';
 import { prepare, send } from './play.ts';
 import { simplest } from './valid-request.ts';
 import { createWorld } from './world.ts';
@@ -30,8 +31,6 @@ async function newAccount(name: string): Promise<{ id: string; admin: Caller }> 
 
 const other = await newAccount('other');
 const stranger: Readonly<Record<Role, Caller>> = { ...world.callers, admin: other.admin };
-const PREFIXES = FAMILIES.map(({ prefix }) => prefix);
-const ID = new RegExp(`\\b(${PREFIXES.join('|')}|ev|evd)_[0-9a-z]{26}\\b`, 'g');
 const REQUEST_ID = /"request_id":"[^"]+"/;
 const withoutIds = (text: string) => text.replaceAll(ID, '$1_…').replace(REQUEST_ID, '');
 /** The same values with ids that nothing has. */
@@ -39,7 +38,6 @@ const unknown = (values: Values): Values =>
   mapLeaves(values, (leaf) =>
     typeof leaf === 'string' ? leaf.replaceAll(ID, (_, prefix: string) => newId(prefix)) : leaf,
   ) as Values;
-const idsIn = (text: string) => new Set(text.match(ID) ?? []);
 const changes = async () => (await api.rows('select count(*) from events'))[0]?.count;
 
 /** The ids in an answer, and in the log of its request, that the request does not have. */

@@ -5,19 +5,17 @@ import { SECTIONS } from '../../dev/conformance/sections.ts';
 import { ACCOUNT_HEADER, account } from '../../src/resources/account.ts';
 import { apiKey } from '../../src/resources/api-key.ts';
 import { botUser } from '../../src/resources/bot-user.ts';
-import { FAMILIES } from '../../src/resources/families.ts';
 import { user } from '../../src/resources/user.ts';
 import type { Caller } from '../api/harness.ts';
 import { document } from '../api/openapi/openapi-check.ts';
+import { idsIn } from './ids.ts';
 import { play } from './play.ts';
 import { type Ask, plainly } from './witness.ts';
 import { createWorld } from './world.ts';
 
 const world = await createWorld();
 const { api } = world;
-const ID = new RegExp(`\\b(?:${FAMILIES.map(({ prefix }) => prefix).join('|')}|ev|evd)_[0-9a-z]{26}\\b`, 'g');
-
-const DOCUMENTED = new Set(JSON.stringify(document).match(ID));
+const DOCUMENTED = idsIn(JSON.stringify(document));
 
 /** Not those that need the first account, a server of its own, or deliveries, which the service makes by itself. */
 const isForAnyAccount = (row: Row) => !/\/accounts|acc_|\{delivery|"settings"/.test(JSON.stringify(row));
@@ -43,7 +41,7 @@ async function newSide(name: string) {
   const seen = new Set<string>();
   const ask: Ask = async (request, caller) => {
     const reply = await plainly(request, caller);
-    for (const id of new Set(reply.text.match(ID)).difference(DOCUMENTED)) seen.add(id);
+    for (const id of idsIn(reply.text).difference(DOCUMENTED)) seen.add(id);
     return reply;
   };
   const values = () => ({ ...world.values(), admin: { id: admin.id }, user: { id: person.id }, bot: { id: bot.id } });

@@ -8,7 +8,7 @@ import { REASON } from '../contract/reasons.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from '../managed/declaration/external.ts';
 import { connectionRef } from '../managed/declaration/spec.ts';
-import { mayAdopt } from '../managed/identity/identity.ts';
+import { namesNoResource } from '../managed/identity/identity.ts';
 import {
   annotatedConnection,
   type ConnectionName,
@@ -54,7 +54,7 @@ export function chooseConnection(object: KubeObject, known: KnownConnections): U
   const begun = annotated === OPERATORS_OWN ? undefined : annotated;
   const recorded = shown ?? completed(namedIn(object), begun);
   // Without an id in the annotations, which can be edited, this deletes only what was created under the UID of the object.
-  const isOnlyBegun = recorded === undefined && annotated === OPERATORS_OWN && mayAdopt(object);
+  const isOnlyBegun = recorded === undefined && annotated === OPERATORS_OWN && namesNoResource(object);
   if (isOnlyBegun && isDeleting(object)) return OPERATORS_OWN;
   const chosen = recorded ?? byDefault(object, known);
   if (chosen === OPERATORS_OWN) return chosen;

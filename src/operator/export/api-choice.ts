@@ -1,5 +1,4 @@
 /** Which management API `export` and `plan` use, and with which key: those of the settings, or of an APIConnection. */
-import { z } from 'zod';
 import { type Client, type ClientOptions, createClient } from '../../client/client.ts';
 import { createAgent } from '../../client/transport.ts';
 import { CannotStart } from '../../settings/cannot-start.ts';
@@ -13,6 +12,7 @@ import type { KubeObject } from '../kube/kube-object.ts';
 import { Blocked } from '../managed/declaration/external.ts';
 import { readSpec } from '../managed/declaration/spec.ts';
 import { OPERATORS_OWN, shownConnection, writeConnection } from '../managed/identity/recorded-connection.ts';
+import { decode, encodedData } from '../managed/secrets/data.ts';
 import { SECRETS } from '../managed/secrets/secret-cache.ts';
 
 export interface ApiChoice {
@@ -73,8 +73,8 @@ async function readConnection(kube: Pick<KubeApi, 'find'>, given: string): Promi
   try {
     const { url, apiKeySecretRef, caBundle } = readSpec(apiConnectionKind.spec, object);
     const secret = await kube.find(SECRETS, apiKeySecretRef.name, namespace);
-    const encoded = withData.safeParse(secret).data?.data[apiKeySecretRef.key];
-    const apiKey = apiKeyText.safeParse(encoded && Buffer.from(encoded, 'base64').toString()).data;
+    const encoded = secret && encodedData(secret)[apiKeySecretRef.key];
+    const apiKey = apiKeyText.safeParse(encoded && decode(encoded)).data;
     if (apiKey === undefined) {
       const key = JSON.stringify(apiKeySecretRef.key);
       throw new CannotStart(`${subject}: Secret ${apiKeySecretRef.name} does not exist, or has no API key in ${key}`);
@@ -86,8 +86,6 @@ async function readConnection(kube: Pick<KubeApi, 'find'>, given: string): Promi
     throw error;
   }
 }
-
-const withData = z.object({ data: z.record(z.string(), z.string()) });
 
 /** What has to be given for the object's own account, if that is another one; undefined otherwise. */
 export function otherChoice(

@@ -65,8 +65,8 @@ export function isBegun({ externalId, generation }: Identity): boolean {
   return externalId !== undefined || generation > 0;
 }
 
-/** Whether the annotation `adopt` still has an effect: until the object has a resource, even if a create was begun. */
-export function mayAdopt(object: KubeObject): boolean {
+/** Whether the annotations name no resource, even if a create was begun. Until they do, the annotation `adopt` has an effect. */
+export function namesNoResource(object: KubeObject): boolean {
   const { externalId, retiring } = readIdentity(object);
   return externalId === undefined && retiring.length === 0;
 }

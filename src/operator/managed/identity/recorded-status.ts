@@ -5,7 +5,15 @@ import { ANNOTATION, FINALIZER } from '../../contract/names.ts';
 import { CONDITION, REASON } from '../../contract/reasons.ts';
 import { condition, findCondition, toKubeTime } from '../../kube/conditions.ts';
 import { annotation, type KubeObject } from '../../kube/kube-object.ts';
-import { claimedId, type Identity, isBegun, isDated, mayAdopt, readIdentity, retiringEntry } from './identity.ts';
+import {
+  claimedId,
+  type Identity,
+  isBegun,
+  isDated,
+  namesNoResource,
+  readIdentity,
+  retiringEntry,
+} from './identity.ts';
 
 /** One Secret or ConfigMap that the spec refers to. */
 export const usedSource = z.object({
@@ -174,7 +182,7 @@ export function readyMessage(object: KubeObject): string {
 export function isUnfinished(object: KubeObject): boolean {
   const { id } = readStatus(object);
   // Ready is Unknown while it is paused.
-  return !isPending(object) && id === undefined && mayAdopt(object) && isBegun(readIdentity(object));
+  return !isPending(object) && id === undefined && namesNoResource(object) && isBegun(readIdentity(object));
 }
 
 export function isReconcileRequested(object: KubeObject): boolean {

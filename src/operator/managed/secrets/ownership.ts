@@ -6,7 +6,7 @@ import type { KubeObject, OwnerReference } from '../../kube/kube-object.ts';
 import type { ObjectChange } from '../../kube/object-store.ts';
 import { Blocked } from '../declaration/external.ts';
 import type { Handout } from '../declaration/handout.ts';
-import { claimedId, mayAdopt, readIdentity } from '../identity/identity.ts';
+import { claimedId, namesNoResource, readIdentity } from '../identity/identity.ts';
 import { readStatus } from '../identity/recorded-status.ts';
 import { idIn } from './data.ts';
 
@@ -85,7 +85,7 @@ export function secretConflict(
       return `holds the ${handout.what} of ${held}, which may not be adopted from namespace ${object.metadata.namespace}: ${rename}, or delete the Secret if nothing uses it`;
     if (!heldExists)
       return `holds the ${handout.what} of ${held}, which no longer exists: ${rename}, or delete the Secret`;
-    const adopt = mayAdopt(object) ? `set the annotation ${ANNOTATION.adopt} to ${held}, or ` : '';
+    const adopt = namesNoResource(object) ? `set the annotation ${ANNOTATION.adopt} to ${held}, or ` : '';
     return `holds the ${handout.what} of ${held}: ${adopt}${rename}`;
   };
   return new Blocked(REASON.secretConflict, `Secret ${name} exists and ${told()}`);

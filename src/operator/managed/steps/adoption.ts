@@ -4,7 +4,7 @@ import { EVENT_REASON, REASON } from '../../contract/reasons.ts';
 import { annotation, type KubeObject } from '../../kube/kube-object.ts';
 import { Blocked, requireChangeable } from '../declaration/external.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
-import { isBegun, mayAdopt, readIdentity } from '../identity/identity.ts';
+import { isBegun, namesNoResource, readIdentity } from '../identity/identity.ts';
 import { adoptedIdentity } from '../identity/recovered-identity.ts';
 import type { ManagedObject } from '../object/managed-object.ts';
 import { observeVisible } from '../object/not-found.ts';
@@ -55,5 +55,5 @@ export function requireId({ kind }: ManagedObject, id: string): void {
 
 /** The id that the object is to adopt; undefined without one, and once the object has a resource. */
 export function idToAdopt(object: KubeObject): string | undefined {
-  return mayAdopt(object) ? annotation(object, ANNOTATION.adopt) || undefined : undefined;
+  return namesNoResource(object) ? annotation(object, ANNOTATION.adopt) || undefined : undefined;
 }

@@ -4,7 +4,7 @@ import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { Blocked } from '../declaration/external.ts';
 import { readPolicies } from '../declaration/spec.ts';
-import { mayAdopt } from '../identity/identity.ts';
+import { namesNoResource } from '../identity/identity.ts';
 import { shownConnection } from '../identity/recorded-connection.ts';
 import { hasFinalizer, isDeleting } from '../identity/recorded-status.ts';
 import { currentClaim } from '../knowledge/claims.ts';
@@ -22,7 +22,7 @@ export async function finalize(managed: ManagedObject): Promise<Outcome> {
   if (managed.kind.isAttached) await managed.mustBeNewest();
   const { object } = managed;
   // In a namespace that is deleted, a connection without its Secret can never be used.
-  if (managed.connection.isUntried && mayAdopt(object) && shownConnection(object) === undefined) {
+  if (managed.connection.isUntried && namesNoResource(object) && shownConnection(object) === undefined) {
     await managed.removeFinalizer();
     return managed.outcome();
   }

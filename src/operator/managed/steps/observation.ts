@@ -7,7 +7,7 @@ import { REASON } from '../../contract/reasons.ts';
 import type { KubeObject } from '../../kube/kube-object.ts';
 import { Blocked } from '../declaration/external.ts';
 import type { ManagedSpec } from '../declaration/spec.ts';
-import { claimedId, mayAdopt, readIdentity } from '../identity/identity.ts';
+import { claimedId, namesNoResource, readIdentity } from '../identity/identity.ts';
 import { earliest } from '../identity/schedule.ts';
 import { observedReady, observedSynced } from '../object/findings.ts';
 import type { ManagedObject, Outcome } from '../object/managed-object.ts';
@@ -35,7 +35,7 @@ export async function observeOnly(managed: ManagedObject, spec: ManagedSpec): Pr
   const nextRetirement = await retireSuperseded(managed, kind.now());
   const id = idToObserve(managed.object);
   const { generation } = readIdentity(managed.object);
-  const isOwn = !mayAdopt(managed.object);
+  const isOwn = !namesNoResource(managed.object);
   if (!isOwn) requireAdoptionGrant(managed);
   requireId(managed, id);
   const remote = await observeVisible(managed, { id, generation });

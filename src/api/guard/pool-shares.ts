@@ -12,7 +12,9 @@ export interface Semaphores {
 }
 
 /** Bounds the memory of waiting requests while the database hangs. At other times the rate limits take effect first. */
-const MOST_WAITING = 1000;
+export const MOST_WAITING = 1000;
+
+export const tooManyWaiting = () => rateLimited(1, 'Too many requests at once; wait for responses.');
 
 /** @param permits of each name */
 export function createSemaphores(permits: number): Semaphores {
@@ -23,7 +25,7 @@ export function createSemaphores(permits: number): Semaphores {
       holders.set(name, holder);
       const { waiting } = holder;
       if (holder.used < permits) holder.used++;
-      else if (waiting.length >= MOST_WAITING) throw rateLimited(1, 'Too many requests at once; wait for responses.');
+      else if (waiting.length >= MOST_WAITING) throw tooManyWaiting();
       else await new Promise<void>((resolve) => waiting.push(resolve));
       return () => {
         const next = waiting.shift();
@@ -40,13 +42,11 @@ export interface PoolShares {
   /** Permits for operations, by key and by owner. A request acquires both, that of the key first. */
   keys: Semaphores;
   owners: Semaphores;
-  /** Permits for lookups, by key that was valid when last seen. */
-  lookups: Semaphores;
-  /** Permits for all other lookups together. */
+  /** Permits for lookups of all keys together that were not valid when last seen. Other keys share theirs (shared-lookups.ts). */
   strangers: Semaphores;
 }
 
 export function createPoolShares({ poolSize }: Pick<Database, 'poolSize'>): PoolShares {
   const share = (part: number) => createSemaphores(Math.max(1, Math.floor(poolSize * part)));
-  return { keys: share(1 / 2), owners: share(3 / 4), lookups: share(1 / 5), strangers: share(2 / 5) };
+  return { keys: share(1 / 2), owners: share(3 / 4), strangers: share(2 / 5) };
 }

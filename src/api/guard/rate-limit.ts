@@ -48,7 +48,7 @@ declare module 'fastify' {
 export interface KeyLookup<T extends KeyHolder> {
   /** Distinguishes keys without revealing them; undefined if none was sent. */
   fingerprint: string | undefined;
-  /** @throws UNAUTHENTICATED */
+  /** Uses one connection to the database at most, however many requests there are with the key. @throws UNAUTHENTICATED */
   lookUp(): Promise<T>;
 }
 
@@ -78,7 +78,7 @@ const WITH_PORT = /^(?:\[(.+)\](?::\d+)?|([\d.]+):\d+)$/;
 /** The counters are in memory: every process has its own. */
 export async function addRateLimits(
   app: FastifyInstance,
-  shares: Pick<PoolShares, 'lookups' | 'strangers'>,
+  shares: Pick<PoolShares, 'strangers'>,
   { perKey, perOwner, perAddress, windowMs, knownKeys }: RateLimits,
 ): Promise<RateLimiter> {
   // Counted without the plugin's hooks: only the lookup tells whether a request counts for its key or its address.
@@ -133,7 +133,7 @@ export async function addRateLimits(
     async authenticate(request, reply, { fingerprint = '', lookUp }) {
       const holder = known.get(fingerprint);
       if (holder) await count(request, reply, holder);
-      const release = await (holder ? shares.lookups.acquire(fingerprint) : shares.strangers.acquire(''));
+      const release = holder ? undefined : await shares.strangers.acquire('');
       try {
         if (request.raw.socket.destroyed || reply.sent) throw new RequestAborted();
         // After the permit: other waiting requests may have used up the limit.
@@ -147,7 +147,7 @@ export async function addRateLimits(
         if (!holder) await count(request, reply, found);
         return found;
       } finally {
-        release();
+        release?.();
       }
     },
   };

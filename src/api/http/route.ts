@@ -8,6 +8,7 @@ import { notFound, RequestAborted } from '../errors/errors.ts';
 import type { BytesInFlight } from '../guard/bytes-in-flight.ts';
 import type { PoolShares } from '../guard/pool-shares.ts';
 import type { RateLimiter } from '../guard/rate-limit.ts';
+import { type SharedLookups, shareLookups } from '../guard/shared-lookups.ts';
 import { type Caller, credentialsOf } from './authentication.ts';
 import { authorize } from './authorization.ts';
 import { inAccount } from './chosen-account.ts';
@@ -54,7 +55,8 @@ export interface RouteOptions {
 /** Adds a route for each operation. */
 export function addRoutes(app: FastifyInstance, operations: readonly Operation[], options: RouteOptions): void {
   app.decorateRequest('caller', null);
-  for (const operation of operations) addRoute(app, operation, options);
+  const lookups = shareLookups<Caller>();
+  for (const operation of operations) addRoute(app, operation, lookups, options);
 }
 
 interface PathParams {
@@ -68,6 +70,7 @@ const NO_IDEMPOTENCY = { idempotencyKey: undefined, idempotencyPlace: undefined 
 function addRoute(
   app: FastifyInstance,
   operation: Operation,
+  lookups: SharedLookups<Caller>,
   { api, shares, rateLimiter, lastUse, bytes, baseOf }: RouteOptions,
 ): void {
   const { success } = operation;
@@ -83,7 +86,8 @@ function addRoute(
     const lookUp = async () => {
       // Here, so that the request counts as one without a valid key.
       checkSingle(request, 'Authorization');
-      return caller(api.db, lastUse);
+      const lookUpKey = () => caller(api.db, lastUse);
+      return fingerprint === undefined ? lookUpKey() : lookups(fingerprint, lookUpKey);
     };
     return { fingerprint, lookUp };
   }

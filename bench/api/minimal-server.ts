@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import Fastify, { type FastifyRequest } from 'fastify';
 import pg from 'pg';
+import { z } from 'zod';
 import { newId } from '../../src/resources/definition/id.ts';
 import { isShown, type Resource } from '../../src/resources/definition/resource.ts';
 import { FAMILIES } from '../../src/resources/families.ts';
@@ -55,8 +56,9 @@ function serve({ name, prefix, path, collection, table, fields, parent }: Resour
   const view = (row: Row, base: string, params: Route['Params']) => {
     const uri = `${base}${pathOf(params)}/${row.id}`;
     const answer: Row = { id: row.id, uri, created_at: row.created_at };
-    for (const [field, { as = field, show }] of shown) {
-      answer[as] = show ? show(row[field], { base, uri }) : (row[field] ?? null);
+    for (const [field, { as = field, show, view }] of shown) {
+      const value = row[field] ?? null;
+      if (value !== null || !(view instanceof z.ZodOptional)) answer[as] = show ? show(value, { base, uri }) : value;
     }
     return answer;
   };

@@ -36,10 +36,12 @@ export async function requireSameWork(
   }
   if (Math.abs(ours.bytes / minimal.bytes - 1) > LENGTH_TOLERANCE) {
     throw new Error(
-      `${title}: ${REQUESTS} answers have ${ours.bytes} bytes, and the rival's ${minimal.bytes}:\n${ours.lastAnswer}\n${minimal.lastAnswer}`,
+      `${title}: ${REQUESTS} answers have ${ours.bytes} bytes, and the rival's ${minimal.bytes}:\n${beginningOf(ours)}\n${beginningOf(minimal)}`,
     );
   }
 }
+
+const beginningOf = ({ lastAnswer }: { lastAnswer: string }) => lastAnswer.slice(0, 1_000);
 
 async function rowCounts(url: string): Promise<Map<string, number>> {
   const tables = await runOnce(url, "select tablename from pg_tables where schemaname = 'public' order by 1");

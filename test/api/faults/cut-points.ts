@@ -45,6 +45,8 @@ export async function openBench(): Promise<Bench> {
   atEnd(() => proxy.close());
   const direct = await startTestApi({ databaseUrl });
   const cut = await startTestApi({ databaseUrl: proxy.url, poolSize: 1 });
+  // Otherwise the use of the key in a new hour would count as a change.
+  await direct.rows("update api_keys set last_used_at = '2999-01-01'");
   return { direct, cut, proxy, runs: 0 };
 }
 

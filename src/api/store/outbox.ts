@@ -76,9 +76,9 @@ export function eventCte(first: number): string {
        where ${subscribesTo(`$${first + COLUMNS.indexOf('type')}`)} having count(*) > 0)`;
 }
 
-/** Also without row level security, which restricts no background job. */
+/** Also without row level security, which restricts no background job. The account is a query, so that it is evaluated once. */
 const subscribesTo = (type: string) =>
-  `${type} = any(s.sources) and s.destination_ids <> '{}' and s.account_id = ${CURRENT_ACCOUNT}`;
+  `${type} = any(s.sources) and s.destination_ids <> '{}' and s.account_id = (select ${CURRENT_ACCOUNT})`;
 
 /** How many values `eventCte` takes. */
 export const EVENT_VALUES = COLUMNS.length;

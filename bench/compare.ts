@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- compare commit`: this checkout against a commit, or a folder with another checkout, by turns: GET and
- * POST of one IP policy, each API on a database of its own; then creation and deletion of many objects, each operator
- * with a stack of its own.
+ * `npm run bench -- compare commit`: this checkout against a commit, or a folder with another checkout, by turns: one IP
+ * policy read, a page of them, and one created, each API on a database of its own; then creation and deletion of many
+ * objects, each operator with a stack of its own.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -27,6 +27,7 @@ const PER_KIND = Number(process.env.BENCH_OBJECTS ?? 1000);
 
 const { path, samples } = ipPolicy;
 const common = { key: BENCH_KEY, connections: 32 };
+const page = { ...common, method: 'GET', path: `${path}?limit=100` };
 const create = { ...common, method: 'POST', path, body: JSON.stringify(samples.full) };
 const made = z.object({ id: z.string() });
 
@@ -71,7 +72,8 @@ async function compareApis(roots: readonly string[], rounds: number, out: BenchO
     const headers = { authorization: `Bearer ${BENCH_KEY}`, 'content-type': 'application/json' };
     const response = await fetch(server.url + path, { method: 'POST', headers, body: create.body });
     const { id } = made.parse(await response.json());
-    return { server, orders: [{ ...common, method: 'GET', path: `${path}/${id}` }, create] as const };
+    await processes.load({ ...create, url: server.url, requests: 100, ms: WARM_UP_MS });
+    return { server, orders: [{ ...common, method: 'GET', path: `${path}/${id}` }, page, create] };
   };
   try {
     const sides = await Promise.all(roots.map(start));
@@ -79,7 +81,7 @@ async function compareApis(roots: readonly string[], rounds: number, out: BenchO
     out('');
     const columns = ['req/s', 'CPU µs', 'database CPU µs'];
     out(tableHead(['operation', ...columns, ...columns.map((name) => `other ${name}`), 'ratio']));
-    for (const [at, title] of [`GET ${path}/{id}`, `POST ${path}`].entries()) {
+    for (const [at, title] of [`GET ${path}/{id}`, `GET ${page.path}`, `POST ${path}`].entries()) {
       const turns = sides.flatMap(({ server, orders }) => orders.slice(at, at + 1).map((order) => ({ server, order })));
       for (const { server, order } of turns) await processes.load({ ...order, url: server.url, ms: WARM_UP_MS });
       const measured = await byTurns(processes, turns, { rounds, roundMs: ROUND_MS });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { shareLookups } from '../../../src/api/guard/shared-lookups.ts';
+import { startTestApi } from '../harness.ts';
 
 /** Lookups that end when told to; each returns its number. */
 function lookups() {
@@ -73,4 +74,17 @@ test('a thousand requests wait, and more are refused', async () => {
   end(1);
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([1]));
   expect(begun).toHaveLength(2);
+});
+
+test('a user who has been made inactive is refused at once, whatever requests are in flight', async () => {
+  const api = await startTestApi();
+  for (let round = 0; round < 20; round++) {
+    const user = await api.newUser();
+    const requests = Array.from({ length: 20 }, async () => {
+      while ((await user.get('/whoami')).status === 200);
+    });
+    await api.admin.patch(`/users/${user.id}`, { active: false });
+    expect((await user.get('/whoami')).status).toBe(401);
+    await Promise.all(requests);
+  }
 });

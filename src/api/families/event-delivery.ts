@@ -39,11 +39,11 @@ export const listEventDeliveries = operation({
   params: {},
   query: listQuery(listed),
   success: { status: 200, description: 'A page of event deliveries.', schema: listView(eventDelivery) },
-  async handle({ query, base }, { db }) {
+  async handle({ caller: { account }, query, base }, { db }) {
     const only = filterValues(listed, query);
     const problem = only.type === undefined ? undefined : CATALOGUE.problem(only.type);
     if (problem) throw refused({ '?filter[type]': problem });
-    const { rows, next } = await pageOfDeliveries(db, { ...rangeOf(eventDelivery, query), only });
+    const { rows, next } = await pageOfDeliveries(db, { account, ...rangeOf(eventDelivery, query), only });
     const uri = base + path;
     const next_page_uri = next === undefined ? null : `${uri}?${nextQuery(listed, query, { id: next })}`;
     return { body: { event_deliveries: rows.map((row) => shown(row, base)), uri, next_page_uri } };

@@ -1,4 +1,4 @@
-/** Reads deliveries of events. Of the filters of their list, the destination and the resource have an index. */
+/** Reads the deliveries of an account. Of the filters of their list, the destination and the resource have an index. */
 import { z } from 'zod';
 import type { DeliveryFilters } from '../../resources/event-delivery.ts';
 import { ofThisAccount } from './account-scope.ts';
@@ -6,6 +6,7 @@ import type { Executor } from './database.ts';
 import { type Condition, type LogPage, type LogPageQuery, readLogPage } from './log-page.ts';
 
 export interface DeliveryQuery extends Omit<LogPageQuery, 'within' | 'conditions'> {
+  account: string;
   only?: DeliveryFilters;
 }
 
@@ -42,13 +43,14 @@ export const pageOfDeliveries = (db: Executor, query: DeliveryQuery): Promise<Lo
   readLogPage(db, DELIVERIES, conditionsOf(query));
 
 /** The conditions of a page of deliveries. A resource mostly has fewer of them than a destination. */
-export function conditionsOf({ only = {}, ...query }: DeliveryQuery): LogPageQuery {
+export function conditionsOf({ account, only = {}, ...query }: DeliveryQuery): LogPageQuery {
   const { subscription_id, ...columns } = only;
   const given = Object.entries(columns).flatMap(([column, value]) => (value === undefined ? [] : [{ column, value }]));
-  const within =
+  const filter =
     given.find(({ column }) => column === 'resource_id') ?? given.find(({ column }) => column === 'destination_id');
+  const within = filter ?? { column: 'account_id', value: account };
   const conditions = given
-    .filter((each) => each !== within)
+    .filter((each) => each !== filter)
     .map(({ column, value }): Condition => ({ holds: (parameter) => `${column} = ${parameter}`, value }));
   const among: Condition[] =
     subscription_id === undefined

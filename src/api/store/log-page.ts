@@ -31,7 +31,7 @@ export interface LogRange {
   /** Only rows with this id or a larger one. */
   from?: string | undefined;
   /** Only rows with this value in this column, which has an index with the id after it. */
-  within?: { column: string; value: string } | undefined;
+  within: { column: string; value: string };
 }
 
 export interface LogPageQuery extends LogRange {
@@ -83,10 +83,6 @@ export function logStatement({ table, shown }: Table & { shown: string }, query:
 
 /** Compares rows of (column, id), as in page-statement.ts: one part of one index, in its order. */
 function rangeOf({ before = LAST, from = FIRST, within }: LogRange) {
-  if (within === undefined) {
-    const values: unknown[] = [before, from];
-    return { condition: 'id < $1 and id >= $2', order: 'order by id desc', values };
-  }
   const { column, value } = within;
   return {
     condition: `(${column}, id) < ($1, $2) and (${column}, id) >= ($1, $3)`,

@@ -197,7 +197,7 @@ describe('a log', () => {
     ]),
     { from: delivery.from, limit, only: { state: 'failed' } },
     { from: delivery.from, limit, only: { subscription_id: RARE, type: RARE } },
-  ].map(deliveries.conditionsOf);
+  ].map((query) => deliveries.conditionsOf({ account: RARE, ...query }));
 
   test.each([
     ['events', eventLog, events.EVENT_LOG, ofEvents, { actor: rareOr('other'), account_id: rareOr('acc_other') }],
@@ -206,7 +206,11 @@ describe('a log', () => {
       eventDelivery,
       deliveries.DELIVERIES,
       ofDeliveries,
-      { destination_id: rareOr('other'), state: "case when n % 100 = 0 then 'failed' else 'delivered' end" },
+      {
+        destination_id: rareOr('other'),
+        account_id: rareOr('acc_other'),
+        state: "case when n % 100 = 0 then 'failed' else 'delivered' end",
+      },
     ],
   ] as const)(
     'of %s is read through an index, each page only from its start to its end or as far as it looks',

@@ -48,7 +48,7 @@ declare module 'fastify' {
 export interface KeyLookup<T extends KeyHolder> {
   /** Distinguishes keys without revealing them; undefined if none was sent. */
   fingerprint: string | undefined;
-  /** Uses one connection to the database at most, however many requests there are with the key. @throws UNAUTHENTICATED */
+  /** @throws UNAUTHENTICATED */
   lookUp(): Promise<T>;
 }
 
@@ -135,7 +135,7 @@ export async function addRateLimits(
       if (holder) await count(request, reply, holder);
       const release = holder ? undefined : await shares.strangers.acquire('');
       try {
-        if (request.raw.socket.destroyed || reply.sent) throw new RequestAborted();
+        throwIfGone(request, reply);
         // After the permit: other waiting requests may have used up the limit.
         if (!holder) await checkStranger(request, reply);
         const found = await lookUp().catch(async (error: unknown) => {
@@ -143,6 +143,7 @@ export async function addRateLimits(
           if (!known.has(fingerprint)) await countStranger(request, reply);
           throw error;
         });
+        throwIfGone(request, reply);
         remember(fingerprint, found);
         if (!holder) await count(request, reply, found);
         return found;
@@ -151,6 +152,10 @@ export async function addRateLimits(
       }
     },
   };
+}
+
+function throwIfGone(request: FastifyRequest, reply: FastifyReply): void {
+  if (request.raw.socket.destroyed || reply.sent) throw new RequestAborted();
 }
 
 interface Usage {

@@ -1,8 +1,11 @@
 /**
  * Concurrent requests with one API key share lookups of it. A request takes part only in a lookup that begins after it has
- * arrived, so the result is as new as that of a lookup of its own; and a key uses one connection to the database at most.
+ * arrived, so the result is as new as that of a lookup of its own.
  */
 import { MOST_WAITING, tooManyWaiting } from './pool-shares.ts';
+
+/** The next lookup does not wait longer than this for the one before it, whose connection may be dead. */
+const PATIENCE_MS = 1_000;
 
 /**
  * The result of the next lookup under this name. Without one in progress, it begins at once.
@@ -10,14 +13,14 @@ import { MOST_WAITING, tooManyWaiting } from './pool-shares.ts';
  */
 export type SharedLookups<T> = (name: string, lookUp: () => Promise<T>) => Promise<T>;
 
-export function shareLookups<T>(): SharedLookups<T> {
+export function shareLookups<T>(patienceMs = PATIENCE_MS): SharedLookups<T> {
   const current = new Map<string, Promise<T>>();
   const next = new Map<string, { found: Promise<T>; waiting: number }>();
 
   function begin(name: string, lookUp: () => Promise<T>): Promise<T> {
     next.delete(name);
     const found = lookUp().finally(() => {
-      if (!next.has(name)) current.delete(name);
+      if (current.get(name) === found && !next.has(name)) current.delete(name);
     });
     current.set(name, found);
     return found;
@@ -32,9 +35,14 @@ export function shareLookups<T>(): SharedLookups<T> {
     }
     const before = current.get(name);
     if (!before) return begin(name, lookUp);
-    const start = () => begin(name, lookUp);
-    const found = before.then(start, start);
+    const { promise: found, resolve } = Promise.withResolvers<T>();
     next.set(name, { found, waiting: 1 });
+    const start = () => {
+      clearTimeout(timer);
+      if (next.get(name)?.found === found) resolve(begin(name, lookUp));
+    };
+    const timer = setTimeout(start, patienceMs);
+    before.then(start, start);
     return found;
   };
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { shareLookups } from '../../../src/api/guard/shared-lookups.ts';
 import { startTestApi } from '../harness.ts';
 
@@ -60,6 +60,26 @@ test('a failed lookup fails for all who share it, and the next one begins', asyn
   await settled();
   end(2);
   expect(await later).toBe(2);
+});
+
+test('a lookup that hangs holds up the next one only for a while', async () => {
+  const { begun, lookUp, end } = lookups();
+  const share = shareLookups<number>(1);
+  const hanging = share('a', lookUp);
+  const during = share('a', lookUp);
+  await vi.waitFor(() => expect(begun).toHaveLength(2));
+  end(1);
+  expect(await during).toBe(1);
+  const later = share('a', lookUp);
+  expect(begun).toHaveLength(3);
+  end(0);
+  expect(await hanging).toBe(0);
+  const next = share('a', lookUp);
+  end(2);
+  expect(await later).toBe(2);
+  await vi.waitFor(() => expect(begun).toHaveLength(4));
+  end(3);
+  expect(await next).toBe(3);
 });
 
 test('a thousand requests wait, and more are refused', async () => {

@@ -118,3 +118,17 @@ test('a request whose client disconnects while it is queued does not take effect
   expect(await policies()).toEqual(stored);
   expect(logged('turn-1')).toHaveLength(1);
 });
+
+test('a request whose client disconnects while its key is looked up does not take effect', async () => {
+  const { id } = (await api.admin.post('/ip_policies', {})).as(ipPolicy.view);
+  const held = await heldTransaction(api.databaseUrl);
+  await held.query('lock table api_keys');
+  const socket = await open();
+  socket.write(head(`DELETE /ip_policies/${id}`, 'looked-up-1'));
+  await untilWaiting(api, 1);
+  socket.resetAndDestroy();
+  await vi.waitFor(() => expect(logged('looked-up-1')).toMatchObject([{ status: 499 }]), { timeout: 10_000 });
+  await held.commit();
+  // This request is queued behind the aborted one.
+  expect((await api.admin.get(`/ip_policies/${id}`)).status).toBe(200);
+});

@@ -16,6 +16,8 @@ export interface Destination {
   agent: Agent;
   /** Whether other connections use the agent as well. */
   isShared: boolean;
+  /** Whether an administrator has chosen the API, not a user of the cluster. */
+  isTrusted: boolean;
 }
 
 export class ConnectionUrls {
@@ -43,13 +45,13 @@ export class ConnectionUrls {
     // Administrators of the cluster write ClusterAPIConnections, and may call what they like.
     const isTrusted = kind === CONNECTION_KIND.shared || this.#listed.has(written(url));
     if (isTrusted && !ca && parsed.origin === new URL(this.#ownUrl).origin) {
-      return { url, agent: this.ownAgent, isShared: true };
+      return { url, agent: this.ownAgent, isShared: true, isTrusted };
     }
-    if (isTrusted) return { url, agent: createAgent({ connect: { ...(ca && { ca }) } }), isShared: false };
+    if (isTrusted) return { url, agent: createAgent({ connect: { ...(ca && { ca }) } }), isShared: false, isTrusted };
     const problem = this.#guard.refusalOfUrl(parsed);
     if (problem !== undefined) throw new Blocked(REASON.rejected, `spec.url ${problem}`);
     const connect = this.#guard.connector({ resolve: this.#resolve, timeoutMs: CONNECT_MS, ...(ca && { ca }) });
-    return { url, agent: createAgent({ connect }), isShared: false };
+    return { url, agent: createAgent({ connect }), isShared: false, isTrusted };
   }
 
   async destroy(): Promise<void> {

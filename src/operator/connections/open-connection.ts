@@ -57,6 +57,7 @@ export class OpenConnection implements ObjectConnection {
   readonly record: string;
   readonly client: Client;
   readonly name: string;
+  readonly isForeign: boolean;
   /** The newest version with the spec that it was opened for. */
   object: KubeObject;
   readonly #options: OpenConnectionOptions;
@@ -73,6 +74,7 @@ export class OpenConnection implements ObjectConnection {
     this.key = options.key;
     this.name = options.key;
     this.record = options.record;
+    this.isForeign = !options.destination.isTrusted;
     this.object = options.object;
     this.#budget = new ApiBudget(options.most);
     this.client = options.openClient({

@@ -23,7 +23,7 @@ describe('a connection', () => {
   test('to the URL of the operator shares its agent, and has its own with a caBundle', () => {
     const { lead } = setUp();
     const own = lead({});
-    expect(own).toMatchObject({ url: OWN_URL, isShared: true });
+    expect(own).toMatchObject({ url: OWN_URL, isShared: true, isTrusted: true });
     expect(lead({ url: `${OWN_URL}/` })).toMatchObject({ agent: own.agent });
     const trusting = lead({ caBundle: rootCertificates.slice(0, 2).join('\n') });
     expect(trusting).toMatchObject({ url: OWN_URL, isShared: false });
@@ -31,12 +31,12 @@ describe('a connection', () => {
   });
 
   test.each([
-    ['at a public address', 'https://93.184.215.14'],
-    ['by its name', 'https://api.example.com'],
-    ['that is listed', 'https://10.1.2.3:8443/api'],
-    ['that is listed, by http', 'http://api.example.com/'],
-  ])('may lead to an API %s', (_, url) => {
-    expect(setUp().lead({ url })).toMatchObject({ url, isShared: false });
+    ['at a public address, which is not trusted', 'https://93.184.215.14', false],
+    ['by its name, which is not trusted', 'https://api.example.com', false],
+    ['that is listed', 'https://10.1.2.3:8443/api', true],
+    ['that is listed, by http', 'http://api.example.com/', true],
+  ])('may lead to an API %s', (_, url, isTrusted) => {
+    expect(setUp().lead({ url })).toMatchObject({ url, isShared: false, isTrusted });
   });
 
   test.each([
@@ -50,7 +50,7 @@ describe('a connection', () => {
     const { lead } = setUp();
     const refusal = { reason: 'Rejected', message: expect.stringContaining(`spec.url ${message}`) };
     expect(() => lead({ url })).toThrow(expect.objectContaining(refusal));
-    expect(lead({ url }, 'ClusterAPIConnection')).toMatchObject({ url, isShared: false });
+    expect(lead({ url }, 'ClusterAPIConnection')).toMatchObject({ url, isShared: false, isTrusted: true });
   });
 
   test('of a namespace does not call a name that leads to the machine itself', async () => {

@@ -54,6 +54,9 @@ export interface Outcome {
 /** No event reports that a refused call is now allowed. */
 const REFUSED_RETRY_MS = 60_000;
 
+const FOREIGN_RECORDS =
+  'the connection leads to an API that is neither that of the operator nor in its setting --connection-urls: set the records yourself';
+
 /** Whether the spec of an object version has inputs; set once all of them were resolved. */
 const resolved = new WeakMap<KubeObject, boolean>();
 /** Object versions whose identity was compared with the API, as a requested reconcile demands. */
@@ -232,7 +235,10 @@ export class ManagedObject {
     const { declared } = this.kind;
     // An object that only observes leaves its published records alone.
     if (!declared.dnsRecords || spec.managementPolicy === 'Observe') return undefined;
-    const finding = await this.#access.dnsEndpoints.ensure(this.object, declared.dnsRecords(spec, remote));
+    const records = declared.dnsRecords(spec, remote);
+    const isRefused = records !== undefined && this.connection.isForeign === true;
+    const finding = await this.#access.dnsEndpoints.ensure(this.object, isRefused ? undefined : records);
+    if (isRefused) return { status: 'False', reason: REASON.publishRefused, message: FOREIGN_RECORDS };
     if (finding?.reason === REASON.publishRefused) this.retryRefused();
     return finding;
   }

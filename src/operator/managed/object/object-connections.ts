@@ -15,6 +15,8 @@ export interface ObjectConnection {
   readonly client: Client;
   /** Why the object has no connection. No call is made then. */
   readonly problem?: Blocked | undefined;
+  /** Whether a user of the cluster has chosen the API, whose answers must have no effect outside their namespace. */
+  readonly isForeign?: boolean;
   /** Whether nobody has ever known whose key it has, and so nothing was created through it. */
   readonly isUntried?: boolean;
 }

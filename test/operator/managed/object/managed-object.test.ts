@@ -1,6 +1,7 @@
 /** What a reconcile writes to its object, and what it knows about the object afterwards. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { createClient } from '../../../../src/client/client.ts';
 import { ANNOTATION, FINALIZER } from '../../../../src/operator/contract/names.ts';
 import { slim } from '../../../../src/operator/kube/watch-cache.ts';
 import { type Finding, StaleObject } from '../../../../src/operator/managed/declaration/external.ts';
@@ -16,6 +17,34 @@ const PATH = `/apis/tests.tunnel-operator.dev/v1alpha1/namespaces/${NAMESPACE}/s
 const KEY = `${NAMESPACE}/a`;
 const identity = { externalId: 'thg_1', generation: 2, createKey: 'k', retiring: [] };
 const found: Finding = { status: 'True', reason: 'Available', message: 'm' };
+
+test('records that an API of a user names are not published, and those that were are removed', async () => {
+  const conditions = [{ ...condition('Ready', 'True'), type: 'DNSPublished' }];
+  const given = object({ status: { conditions } });
+  const { uid } = given.metadata;
+  const endpoint = object({
+    name: 'a',
+    metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Any', name: 'a', uid }] },
+  });
+  const client = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'none' });
+  onTestFinished(() => client.close());
+  const of = () => ({ key: 'mine', record: undefined, client, isForeign: true });
+  const world = await managing(given, {
+    kind: { dnsRecords: () => [{ name: 'www.example.com', type: 'CNAME', target: 'elsewhere.example' }] },
+    beside: { dnsendpoints: [endpoint] },
+    access: { connections: { of, catchUp: async () => {} } },
+  });
+  const finding = await world.managed.publishDnsRecords(world.managed.kind.membersOf(given), {
+    id: 'thg_1',
+    uri: '/thg_1',
+  });
+  expect(finding).toMatchObject({
+    status: 'False',
+    reason: 'PublishRefused',
+    message: expect.stringContaining('--connection-urls'),
+  });
+  expect(await world.cluster.find('dnsendpoints', 'a')).toBeUndefined();
+});
 
 describe('the identity of an object', () => {
   test.each([

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parameterOf } from '../resources/definition/filter.ts';
 import type { CallOptions } from './call-options.ts';
 import { read } from './entity-tags.ts';
-import { unusableResponse } from './errors.ts';
+import { ApiUnreachableError, unusableResponse } from './errors.ts';
 import type { ApiResponse } from './response.ts';
 import type { Transport } from './transport.ts';
 
@@ -93,8 +93,12 @@ export function listClient<T, Filters extends Readonly<Record<string, string | u
   return {
     page,
     async *list(options = {}) {
+      const { listTimeoutMs = Number.POSITIVE_INFINITY } = transport;
+      const startedAt = performance.now();
       let start: PageStart | undefined;
       do {
+        if (performance.now() - startedAt > listTimeoutMs)
+          throw new ApiUnreachableError(`GET ${path}: the list has not ended in ${listTimeoutMs / 1000} s`);
         const current: Page<T> = await page({ ...options, ...start });
         yield* current.items;
         start = current.next;

@@ -37,6 +37,7 @@ const optionsSchema = z.object({
   account: headerText.optional(),
   userAgent: headerText.optional(),
   timeoutMs: timerMs(1),
+  listTimeoutMs: timerMs(1),
   longestWaitMs: timerMs(0),
   retries: z.int().min(0).optional(),
   connections: z.int().min(1).optional(),

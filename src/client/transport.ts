@@ -20,6 +20,8 @@ export interface TransportOptions {
   account?: string | undefined;
   /** Longest wait for the whole response, in milliseconds. Default 30,000. */
   timeoutMs?: number;
+  /** Longest wait for all pages of a list together, in milliseconds. Default: no limit. */
+  listTimeoutMs?: number;
   /** Retries of calls that are safe to repeat. Default 2; 0 for callers with a queue of their own. */
   retries?: number;
   /** Longest Retry-After to wait for, in milliseconds; a longer one ends the call. Default 30,000. */
@@ -55,6 +57,7 @@ export interface AttemptTrace {
 
 export interface Transport {
   readonly clock: ApiClock;
+  readonly listTimeoutMs: number | undefined;
   /**
    * Performs the call.
    * @throws ApiError, ApiUnreachableError; the reason of an aborted signal; TypeError for an invalid option, before
@@ -171,6 +174,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   return {
     clock,
+    listTimeoutMs: options.listTimeoutMs,
     send,
     close: async () => {
       if (!options.agent) await agent.close();

@@ -48,6 +48,8 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     baseUrl: config.apiUrl,
     apiKey,
     timeoutMs: config.apiTimeoutMs,
+    // An API that a user of the cluster has chosen may have no last page.
+    ...(connection !== undefined && { listTimeoutMs: LONGEST_LIST_MS }),
     // The work queue retries, with a backoff per object.
     retries: 0,
     ...(agent ? { agent } : { connections: config.apiConcurrency }),
@@ -72,6 +74,8 @@ export function createApiClient(config: OperatorConfig, options: ApiClientOption
     },
   });
 }
+
+const LONGEST_LIST_MS = 600_000;
 
 const codeOf = (status: number | undefined) => (status === undefined ? '<error>' : String(status));
 

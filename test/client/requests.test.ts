@@ -236,6 +236,19 @@ test('the URI of the next page may be relative, but must lead to another page', 
   expect(server.sent.map(({ url }) => url)).toEqual([...sent, ...sent]);
 });
 
+test('a list without a last page ends by its timeout', async () => {
+  const [a, b] = [newId('ipp'), newId('ipp')];
+  // One and the other, long enough for any machine.
+  const pages = Array.from({ length: 1_000 }, (_, n) => page([], n % 2 === 0 ? a : b));
+  const server = await record(page([], b), ...pages);
+  const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0, listTimeoutMs: 50 });
+  atEnd(() => client.close());
+  await expect(Array.fromAsync(client.ipPolicies.list())).rejects.toMatchObject({
+    name: 'ApiUnreachableError',
+    message: 'GET /ip_policies: the list has not ended in 0.05 s',
+  });
+});
+
 test.each([
   [{}, /the body's id: /],
   [[], /the body's form: /],

@@ -26,7 +26,7 @@ import { Blocked } from './managed/declaration/external.ts';
 import { isDeleting } from './managed/identity/recorded-status.ts';
 import { resourceIdOf } from './managed/knowledge/inputs.ts';
 import type { ObjectConnections } from './managed/object/object-connections.ts';
-import type { OperatorMetrics } from './metrics.ts';
+import { forgetConnection, type OperatorMetrics } from './metrics.ts';
 import type { OperatorConfig } from './settings.ts';
 import type { NamedCache, SharedCaches } from './shared-caches.ts';
 
@@ -87,6 +87,7 @@ export class ConnectedApis {
       urls: this.#urls,
       most: config.apiConcurrency,
       openClient: (parts) => this.#openClient(parts),
+      forget: (key) => void forgetConnection(metrics, key),
       *objects() {
         for (const { name, cache } of connecting(options.controllers()))
           for (const object of cache.store.values()) yield { kind: name, object };
@@ -187,7 +188,11 @@ export class ConnectedApis {
   #onAccount(change: ObjectChange): void {
     const { object } = change;
     if (object.metadata.namespace !== this.#options.config.leaseNamespace) return;
-    if (change.type === 'deleted') this.#accounts.drop(connectionKey(CONNECTION_KIND.account, object));
+    if (change.type === 'deleted') {
+      const key = connectionKey(CONNECTION_KIND.account, object);
+      this.#accounts.drop(key);
+      void forgetConnection(this.#options.metrics, key);
+    }
     if (change.type === 'updated' && isSameConnection(change.previous, object)) return;
     this.#enqueueWhere((each) => this.connections.mayUse(CONNECTION_KIND.account, object, each));
   }

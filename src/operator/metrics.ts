@@ -48,3 +48,9 @@ export function createMetrics() {
     }),
   };
 }
+
+/** Removes the series of a connection that is gone: users of the cluster choose their names, so they could be any number. */
+export async function forgetConnection({ connectionRequests }: OperatorMetrics, connection: string): Promise<void> {
+  for (const { labels } of (await connectionRequests.get()).values)
+    if (labels.connection === connection) connectionRequests.remove(labels);
+}

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ApiClock } from '../../src/client/clock.ts';
 import { createApiClient, latestKey } from '../../src/operator/api-client.ts';
 import { ApiBudget } from '../../src/operator/controller/api-budget.ts';
-import { createMetrics } from '../../src/operator/metrics.ts';
+import { createMetrics, forgetConnection } from '../../src/operator/metrics.ts';
 import { operatorSettings } from '../../src/operator/settings.ts';
 import { readSettings } from '../../src/settings/settings.ts';
 import { type Answer, answering, cut, hanging, json } from './kube/answering.ts';
@@ -116,4 +116,15 @@ test('a key that changes while the operator runs is sent from then on, once its 
     'Bearer second',
   ]);
   expect(doubts).toEqual(['second']);
+});
+
+test('the series of a connection that is gone are removed', async () => {
+  const metrics = createMetrics();
+  for (const connection of ['APIConnection shop/default', 'APIConnection web/default'])
+    for (const code of ['200', '503']) metrics.connectionRequests.inc({ connection, code });
+  await forgetConnection(metrics, 'APIConnection shop/default');
+  expect((await metrics.connectionRequests.get()).values.map(({ labels }) => labels)).toEqual([
+    { connection: 'APIConnection web/default', code: '200' },
+    { connection: 'APIConnection web/default', code: '503' },
+  ]);
 });

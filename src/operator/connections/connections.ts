@@ -42,6 +42,8 @@ export interface ConnectionsOptions {
   /** Concurrent calls of each connection. */
   most: number;
   openClient(parts: ClientParts): Client;
+  /** Called with the key of a connection that is gone. */
+  forget(key: string): void;
   /** All objects of all kinds. */
   objects(): Iterable<{ kind: string; object: KubeObject }>;
 }
@@ -128,6 +130,7 @@ export class Connections implements ObjectConnections {
     const known = this.#open.get(key);
     this.#open.delete(key);
     void known?.destroy();
+    this.#options.forget(key);
   }
 
   /** The objects that have, or may have, a resource that was created through the connection. */

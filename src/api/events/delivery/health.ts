@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Executor } from '../../store/database.ts';
 import type { Attempted } from './attempt.ts';
-import { GIVE_UP_AFTER_MS } from './schedule.ts';
+import { PAUSE_AFTER_MS } from './schedule.ts';
 
 /** Successes are recorded at most this often. */
 const EVERY_MS = 1_000;
@@ -40,7 +40,7 @@ export function healthOf(db: Executor, id: string, { pause }: HealthOptions): He
   /** Returns whether deliveries have failed for too long. */
   async function write(failure: Attempted | undefined): Promise<boolean> {
     writtenAt = performance.now();
-    const values = [id, hasSucceeded, failure !== undefined, failure?.error ?? null, GIVE_UP_AFTER_MS];
+    const values = [id, hasSucceeded, failure !== undefined, failure?.error ?? null, PAUSE_AFTER_MS];
     hasSucceeded = false;
     const [row] = await db.query({ name: 'event_destinations.note_health', text: NOTE, values });
     return row !== undefined && noted.parse(row).fails;

@@ -25,7 +25,7 @@ const NOTE = `
   update event_destinations set
     last_success_at = case when $2 then now() else last_success_at end,
     last_failure_at = case when $3 then now() else last_failure_at end,
-    failing_since = case when $2 then null when $3 then coalesce(failing_since, now()) else failing_since end,
+    failing_since = coalesce(case when not $2 then failing_since end, case when $6 then now() end),
     last_error = coalesce($4, last_error)
    where id = $1
   returning coalesce(failing_since < now() - $5 * interval '1 millisecond', false) as "fails"`;
@@ -37,10 +37,10 @@ export function healthOf(db: Executor, id: string, { pause }: HealthOptions): He
   let hasSucceeded = false;
   let writtenAt = Number.NEGATIVE_INFINITY;
 
-  /** Returns whether deliveries have failed for too long. */
-  async function write(failure: Attempted | undefined): Promise<boolean> {
+  /** Returns whether deliveries have failed for too long. @param isLast whether no success came after the failure */
+  async function write(failure: Attempted | undefined, isLast = false): Promise<boolean> {
     writtenAt = performance.now();
-    const values = [id, hasSucceeded, failure !== undefined, failure?.error ?? null, PAUSE_AFTER_MS];
+    const values = [id, hasSucceeded, failure !== undefined, failure?.error ?? null, PAUSE_AFTER_MS, isLast];
     hasSucceeded = false;
     const [row] = await db.query({ name: 'event_destinations.note_health', text: NOTE, values });
     return row !== undefined && noted.parse(row).fails;
@@ -52,7 +52,8 @@ export function healthOf(db: Executor, id: string, { pause }: HealthOptions): He
       const attempts = results.filter(({ attempted, requeued }) => attempted && !requeued);
       const failure = attempts.findLast(({ state }) => state !== 'delivered');
       hasSucceeded ||= attempts.some(({ state }) => state === 'delivered');
-      const isFailing = (failure || performance.now() - writtenAt > EVERY_MS) && (await write(failure));
+      const isLast = failure !== undefined && failure === attempts.at(-1);
+      const isFailing = (failure || performance.now() - writtenAt > EVERY_MS) && (await write(failure, isLast));
       const reason = results.some(({ gone }) => gone) ? GONE : isFailing ? FAILING : undefined;
       if (reason !== undefined) await pause(id, reason);
       return reason !== undefined;

@@ -23,7 +23,7 @@ async function example(file: string): Promise<Manifest[]> {
 /** Columns that are empty because no example uses the feature. */
 const UNUSED: Readonly<Record<string, readonly string[]>> = {
   apikeys: ['EXPIRES AT'],
-  eventdestinations: ['LAST SUCCESS', 'ROTATES'],
+  eventdestinations: ['LAST SUCCESS', 'FAILING SINCE', 'ROTATES'],
   reserveddomains: ['ACME CNAME'],
 };
 

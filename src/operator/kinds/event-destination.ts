@@ -7,6 +7,7 @@ import { CONDITION, REASON } from '../contract/reasons.ts';
 import type { Finding } from '../managed/declaration/external.ts';
 import { handout } from '../managed/declaration/handout.ts';
 import { camelCase } from '../managed/declaration/spec-terms.ts';
+import { WIDE } from './columns.ts';
 import { ifExists, tagged } from './external-of-family.ts';
 import { oneTime } from './one-time.ts';
 import { plainKind } from './plain-kind.ts';
@@ -34,7 +35,7 @@ function delivering({ status, paused_reason, failing_since, last_error }: Destin
   return { status: 'True', reason: REASON.active, message: 'Events are sent' };
 }
 
-/** Of the time only the hour: a status that followed each delivery would be written at each resync. */
+/** Of a time only the hour: a status that followed each delivery would be written at each resync. */
 const hourOf = (time: string | null) => (time === null ? undefined : `${time.slice(0, 13)}:00:00Z`);
 
 export const eventDestinationKind = plainKind(eventDestination, {
@@ -51,11 +52,14 @@ export const eventDestinationKind = plainKind(eventDestination, {
     'status',
     'paused_at',
     'paused_reason',
-    'last_failure_at',
-    'failing_since',
     'last_error',
   ],
-  about: { last_success_at: 'The hour in which a delivery last succeeded, as of the last resync.' },
+  about: {
+    last_success_at: 'The hour in which a delivery last succeeded, as of the last resync.',
+    last_failure_at: 'The hour in which a delivery last failed, as of the last resync.',
+    failing_since:
+      'The first failure since the last success, as of the last resync; absent if the last delivery succeeded.',
+  },
   sources: ['api_key', 'headers'],
   rules: [
     {
@@ -90,12 +94,20 @@ export const eventDestinationKind = plainKind(eventDestination, {
       jsonPath: '.status.lastSuccessAt',
       description: 'The hour in which a delivery last succeeded.',
     },
+    {
+      name: 'Failing Since',
+      type: 'date',
+      jsonPath: '.status.failingSince',
+      description: 'The first failure since the last success.',
+      ...WIDE,
+    },
     ...signingSecret.columns,
   ],
   conditions: (_, destination: Destination) => ({ [CONDITION.delivering]: delivering(destination) }),
   describe: (declared, observed: Destination, object) => ({
     ...signingSecret.describe(declared, observed, object),
     lastSuccessAt: hourOf(observed.last_success_at),
+    lastFailureAt: hourOf(observed.last_failure_at),
   }),
   delivery: signingSecret.delivery,
 });

@@ -44,9 +44,15 @@ test.each([
   expect(found).toEqual({ Delivering: { status, reason, message } });
 });
 
-test('the status has the hour of the last success, so that not every delivery changes it', () => {
-  const shown = (last_success_at: string | null) =>
-    eventDestinationKind.describe(spec, destination({ last_success_at }), object({})).lastSuccessAt;
-  expect(shown(at)).toBe('2026-11-02T10:00:00Z');
-  expect(shown(null)).toBeUndefined();
+test('the status has the hour of the last success and failure, so that not every delivery changes it', () => {
+  const shown = (changes: Partial<Destination>) =>
+    eventDestinationKind.describe(spec, destination(changes), object({}));
+  expect(shown({ last_success_at: at, ...FAILING })).toMatchObject({
+    lastSuccessAt: '2026-11-02T10:00:00Z',
+    lastFailureAt: '2026-11-02T10:00:00Z',
+    failingSince: at,
+  });
+  // Not left out: a status keeps the members that are.
+  const none = { lastSuccessAt: undefined, lastFailureAt: undefined, failingSince: undefined };
+  expect(Object.entries(shown({}))).toEqual(expect.arrayContaining(Object.entries(none)));
 });

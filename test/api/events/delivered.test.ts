@@ -1,4 +1,5 @@
 /** Events from a change to a receiver, through a running API. */
+import { HTTP } from 'cloudevents';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { openDatabase } from '../../../src/api/store/database.ts';
@@ -8,6 +9,7 @@ import { atEnd } from '../../end-of-file.ts';
 import { ADMIN_KEY, emptyDatabase } from '../harness.ts';
 import { startedApi } from '../started-api.ts';
 import { type ChaosReceiver, startReceiver } from './chaos-receiver.ts';
+import { receiver as webServer } from './wire/receiver.ts';
 
 const databaseUrl = await emptyDatabase();
 const db = openDatabase({ url: databaseUrl, poolSize: 2, statementTimeoutMs: 10_000, connectTimeoutMs: 5_000 });
@@ -29,7 +31,7 @@ async function ask<T>(schema: z.ZodType<T>, path: string, body?: unknown, method
   return schema.parse(JSON.parse(text));
 }
 
-async function destinationFor(receiver: ChaosReceiver, types: readonly string[]) {
+async function destinationFor(receiver: Pick<ChaosReceiver, 'url' | 'secret'>, types: readonly string[]) {
   const made = await ask(created, '/event_destinations', { target: { webhook: { url: receiver.url } } });
   receiver.secret = made.signing_secret;
   const sources = types.map((type) => ({ type }));
@@ -52,6 +54,24 @@ test('a change arrives signed, once', async () => {
       { id: expect.stringMatching(/^ev_/), type: 'ip_policy_created.v0', subject: id, sequence: expect.any(String) },
     ]);
   expect(receiver.invalid).toEqual([]);
+});
+
+test('an update arrives as a CloudEvent that says who changed what, and where', async () => {
+  const { port, received } = await webServer();
+  await destinationFor({ url: `http://127.0.0.1:${port}`, secret: '' }, ['ip_policy_updated.v0']);
+  const id = await newPolicy();
+  await ask(z.object({}), `/ip_policies/${id}`, { description: 'Office' }, 'PATCH');
+  await expect.poll(() => received).toHaveLength(1);
+  const [admin] = await query('select id from users');
+  const event = HTTP.toEvent({ headers: received[0]?.headers ?? {}, body: received[0]?.body });
+  expect(event).toMatchObject({
+    type: 'ip_policy_updated.v0',
+    subject: id,
+    source: expect.stringMatching(/^urn:tunnel-operator:[0-9a-f-]{36}$/),
+    principal: admin?.id,
+    sequence: expect.stringMatching(/^\d{19}$/),
+    data: { id, description: 'Office', revision: 2, changed_fields: ['description'] },
+  });
 });
 
 describe('a receiver that answers 410', () => {

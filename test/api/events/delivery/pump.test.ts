@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { type Pump, type PumpOptions, startPump } from '../../../../src/api/events/delivery/pump.ts';
@@ -14,6 +15,7 @@ import { eventSubscription } from '../../../../src/resources/event-subscription.
 import { ipPolicy } from '../../../../src/resources/ip-policy.ts';
 import { startTestApi } from '../../harness.ts';
 import { untilNothingIsOverdue } from '../overdue.ts';
+import { courier as httpCourier, receiver, webhook } from '../wire/receiver.ts';
 
 const api = await startTestApi();
 const { admin, db } = api;
@@ -248,4 +250,38 @@ test('destinations take turns if there are more than places', async () => {
   await expect.poll(() => sent.filter(({ to }) => to === other)).toHaveLength(1);
   expect(sent.length).toBeLessThan(MANY);
   await expect.poll(() => sent.length).toBe(MANY + 1);
+});
+
+test('a receiver says with Retry-After when the next attempt is made', async () => {
+  const to = await destination();
+  await subscribe(['ip_policy_created.v0'], [to]);
+  const { port } = await receiver((response) => void response.writeHead(503, { 'retry-after': '120' }).end());
+  pump(httpCourier(), { open: async (id) => webhook(port, '/', { id }) });
+  await newPolicy();
+  const attempted = `
+    select d.state, d.attempts, d.status_code, extract(epoch from d.next_attempt_at - d.last_attempt_at)::float8 as waits,
+           s.next_at = d.next_attempt_at as "isDueThen"
+      from event_deliveries d join event_streams s using (destination_id, resource_id) where d.destination_id = $1`;
+  await expect
+    .poll(() => api.rows(attempted, [to]))
+    .toEqual([{ state: 'pending', attempts: 1, status_code: 503, waits: 120, isDueThen: true }]);
+});
+
+test('a destination gets 16 requests at once, and never more', async () => {
+  const MANY = 24;
+  const to = await destination();
+  await subscribe(['ip_policy_created.v0'], [to]);
+  for (let n = 0; n < MANY; n++) await newPolicy();
+  const held: ServerResponse[] = [];
+  let most = 0;
+  const { port, received } = await receiver((response) => {
+    most = Math.max(most, held.push(response));
+  });
+  pump(httpCourier(), { open: async (id) => webhook(port, '/', { id }) });
+  for (let answered = 0; answered < MANY; answered++) {
+    await expect.poll(() => held.length).toBe(Math.min(16, MANY - answered));
+    held.shift()?.writeHead(204).end();
+  }
+  expect(received).toHaveLength(MANY);
+  expect(most).toBe(16);
 });

@@ -81,6 +81,12 @@ export interface TestApi {
 
 type PoolOptions = Pick<DatabaseOptions, 'poolSize' | 'statementTimeoutMs' | 'connectTimeoutMs'>;
 
+export interface TestApiOptions extends Partial<AppOptions>, Partial<PoolOptions> {
+  databaseUrl?: string;
+  /** Changes what the API sends to its database. */
+  through?: (db: Database) => Database;
+}
+
 const SCHEMA = { name: 'template_api', prepare: async (url: string) => void (await migrate(url)) };
 
 /** A database with the schema and nothing in it. */
@@ -101,15 +107,13 @@ export async function openTestDatabase(poolSize = 4): Promise<Database> {
 }
 
 /** Starts the API in this process. It does not listen: requests are injected, unless a test makes it listen. */
-export async function startTestApi(
-  options: Partial<AppOptions> & { databaseUrl?: string } & Partial<PoolOptions> = {},
-): Promise<TestApi> {
-  const { databaseUrl = await emptyDatabase(), ...others } = options;
+export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const { databaseUrl = await emptyDatabase(), through = (db) => db, ...others } = options;
   const { poolSize = 10, statementTimeoutMs = 10_000, connectTimeoutMs = 5_000, ...app } = others;
   const db = openDatabase({ url: databaseUrl, poolSize, statementTimeoutMs, connectTimeoutMs });
   atEnd(() => db.close());
   await bootstrap(db, ADMIN_KEY, BASE);
-  return testApi(db, databaseUrl, app);
+  return testApi(through(db), databaseUrl, app);
 }
 
 async function testApi(db: Database, databaseUrl: string, options: Partial<AppOptions>): Promise<TestApi> {

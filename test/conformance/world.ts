@@ -5,11 +5,10 @@ import type { Role, Row } from '../../dev/conformance/row.ts';
 import type { Values } from '../../dev/fixtures/placeholders.ts';
 import { numbered } from '../../dev/fixtures/samples.ts';
 import { ec, ecLine, ed25519Line, edwards, point, rsa, rsaLine } from '../../dev/fixtures/ssh-keys.ts';
-import type { AppOptions } from '../../src/api/app.ts';
 import type { Courier } from '../../src/api/events/wire/courier.ts';
 import type { RateLimits } from '../../src/api/guard/rate-limit.ts';
 import { createSecrets } from '../../src/api/secrets/sealing.ts';
-import { BASE, type Caller, startTestApi, type TestApi } from '../api/harness.ts';
+import { BASE, type Caller, startTestApi, type TestApi, type TestApiOptions } from '../api/harness.ts';
 import { makeDeliveries } from './deliveries.ts';
 
 export interface World {
@@ -48,7 +47,7 @@ export function worldWith(settings: NonNullable<Row['settings']>): Promise<World
   });
 }
 
-export async function createWorld(options: Partial<AppOptions> = {}): Promise<World> {
+export async function createWorld(options: TestApiOptions = {}): Promise<World> {
   const api = await startTestApi({ courier: RECEIVERS, ...options, rateLimits: { ...LIMITS, ...options.rateLimits } });
   const [user, bot] = await Promise.all([api.newUser(), api.newBot()]);
   const constant = {

@@ -1,12 +1,12 @@
 /** Two accounts are kept apart by row level security, and by the conditions of statements alone. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { describeOperations, newAccount, switchPolicies } from './account-matrix.ts';
+import { addAccount, describeOperations, switchPolicies } from './account-matrix.ts';
 import { idsIn } from './ids.ts';
 import { createWorld } from './world.ts';
 
 const world = await createWorld();
 const { api } = world;
-const other = await newAccount(api, 'other');
+const accounts = await addAccount(world);
 
 /** Whether row level security stands behind the conditions of the statements. */
 const WALLS = [
@@ -16,7 +16,7 @@ const WALLS = [
 
 describe.each(WALLS)('$walls', ({ toggle }) => {
   beforeAll(() => switchPolicies(api, toggle));
-  describeOperations(world, other);
+  describeOperations(accounts);
 });
 
 test('metrics name no account and nothing that belongs to one', async () => {

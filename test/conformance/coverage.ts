@@ -1,13 +1,20 @@
 /** Tells which operations and fields of the OpenAPI document the rows cover. */
 import { z } from 'zod';
 import type { Row, Step } from '../../dev/conformance/row.ts';
+import { idPattern } from '../../src/resources/definition/id.ts';
 
 const json = z.record(z.string(), z.unknown());
 const content = z.object({ content: z.object({ 'application/json': z.object({ schema: json }) }) });
 const operation = z.object({
   operationId: z.string(),
   'x-access': z.string().optional(),
-  parameters: z.array(z.object({ in: z.string().optional(), name: z.string().optional() })),
+  parameters: z.array(
+    z.object({
+      in: z.string().optional(),
+      name: z.string().optional(),
+      schema: z.object({ pattern: z.string().optional() }).optional(),
+    }),
+  ),
   requestBody: content.optional(),
   responses: z.record(z.string(), z.unknown()),
 });
@@ -18,6 +25,9 @@ const documentShape = z.object({
 
 type Schema = z.output<typeof json>;
 
+/** In the pattern of every parameter that takes an id. */
+const ANY_ID = idPattern('').slice('()'.length);
+
 export interface Documented {
   readonly id: string;
   /** `GET /ip_policies/{id}`. */
@@ -26,6 +36,8 @@ export interface Documented {
   /** Only admins may use it. */
   readonly admin: boolean;
   readonly query: readonly string[];
+  /** Those of the query that take an id. */
+  readonly idsInQuery: readonly string[];
   readonly takes: Schema | undefined;
   /** By status. */
   gives(status: number): Schema | undefined;
@@ -50,12 +62,15 @@ export function readContract(document: unknown): Contract {
 
   function documented(path: string, method: string, found: z.output<typeof operation>): Documented {
     const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+    const query = found.parameters.filter((one) => one.in === 'query');
+    const namesOf = (parameters: typeof query) => parameters.flatMap(({ name }) => name ?? []);
     return {
       id: found.operationId,
       name: `${method} ${path}`,
       method,
       admin: found['x-access'] !== undefined,
-      query: found.parameters.flatMap((one) => (one.in === 'query' && one.name ? [one.name] : [])),
+      query: namesOf(query),
+      idsInQuery: namesOf(query.filter(({ schema }) => schema?.pattern?.includes(ANY_ID))),
       takes: found.requestBody?.content['application/json'].schema,
       gives: (status) => content.safeParse(resolved(found.responses[status])).data?.content['application/json'].schema,
       matches: (step) => step.method === method && pattern.test(step.path.split('?', 1)[0] ?? ''),

@@ -1,18 +1,46 @@
 /** Picks, for each operation, a row whose request succeeds. Other suites then vary that request. */
 
-import type { Row, Section } from '../../dev/conformance/row.ts';
+import type { Row, Section, Step } from '../../dev/conformance/row.ts';
 import { RESOURCE_MANAGER_HEADER } from '../../src/resources/definition/manager.ts';
 import type { Contract, Documented } from './coverage.ts';
 
 /** The row of the operation with the fewest preparations, then the smallest body. Throws when there is none. */
 export function simplest(operation: Documented, contract: Contract, sections: readonly Section[]): Row {
-  const weight = ({ given = {}, ask }: Row) => Object.keys(given).length * 1_000 + size(ask.body);
   return best(operation, contract, sections, (row) => -weight(row));
 }
 
 /** The row of the operation with the most in its body. Throws when there is none. */
 export function richest(operation: Documented, contract: Contract, sections: readonly Section[]): Row {
   return best(operation, contract, sections, ({ ask }) => size(ask.body));
+}
+
+interface RequestWithId {
+  row: Row;
+  /** The requests of the row that come before, after those that prepare it. */
+  before: readonly Step[];
+  path: string;
+  /** A placeholder. */
+  id: string;
+}
+
+/** The simplest row with a request of an admin that gives the operation an id as this parameter. Throws when there is none. */
+export function withId(
+  operation: Documented,
+  parameter: string,
+  contract: Contract,
+  sections: readonly Section[],
+): RequestWithId {
+  const rows = sections.flatMap((section) => section.rows).toSorted((a, b) => weight(a) - weight(b));
+  for (const row of rows) {
+    const steps = [row.ask, ...(row.later ?? []).map(([step]) => step)];
+    for (const [at, step] of steps.entries()) {
+      if ((step.as ?? 'admin') !== 'admin' || contract.operationOf(step) !== operation) continue;
+      const [path = '', query] = step.path.split('?', 2);
+      const id = new URLSearchParams(query).get(parameter) ?? '';
+      if (/^\{[\w.]+\}$/.test(id)) return { row, before: steps.slice(0, at), path, id };
+    }
+  }
+  throw new Error(`no row gives ${operation.name} an id as ${parameter}`);
 }
 
 function best(
@@ -35,6 +63,8 @@ function best(
   if (!first) throw new Error(`no row has ${operation.name} succeed`);
   return first;
 }
+
+const weight = ({ given = {}, ask }: Row) => Object.keys(given).length * 1_000 + size(ask.body);
 
 /** The number of members at all depths. */
 function size(node: unknown): number {

@@ -9,6 +9,7 @@ import { belongingTo, type Family, idParameter, writeLocked, writeRow } from '..
 import { isUnchanged } from '../http/entity-tags.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { refuseUnlessShown } from '../http/read-only-members.ts';
+import { ofThisAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import type { Row } from '../store/repository.ts';
 import { ruleChanges } from './rule-changes.ts';
@@ -52,7 +53,7 @@ const SHORT_MEMBERS = 400;
 
 const SIZE = `
   select coalesce(sum(${SHORT_MEMBERS} + octet_length(to_json(concat(description, metadata))::text)), 0) as bytes
-    from ip_policy_rules where ip_policy_id = $1`;
+    from ip_policy_rules where ip_policy_id = $1 and ${ofThisAccount()}`;
 
 /** Approximate size of a policy's rule set as JSON: up to 26 MB, since it is not paged. */
 async function sizeOf(db: Executor, policyId: string): Promise<number> {

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { MAX_PAGE_BYTES } from '../../../src/api/guard/bytes-in-flight.ts';
+import { ACCOUNT_HEADER, account } from '../../../src/resources/account.ts';
+import { apiKey } from '../../../src/resources/api-key.ts';
 import { newId } from '../../../src/resources/definition/id.ts';
 import { ipPolicy } from '../../../src/resources/ip-policy.ts';
 import { ipPolicyRule, MAX_RULES_PER_POLICY } from '../../../src/resources/ip-policy-rule.ts';
+import { user } from '../../../src/resources/user.ts';
 import { heldTransaction, startTestApi, untilWaiting } from '../harness.ts';
 
 const api = await startTestApi();
@@ -92,5 +96,30 @@ describe('the rule set of an IP policy', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  test('of another account is not measured, even without row level security', async () => {
+    const { databaseUrl, ...crowded } = await startTestApi({ bytesInFlight: { perKey: 2 * MAX_PAGE_BYTES } });
+    const { id: theirs } = (await crowded.admin.post('/ip_policies', {})).as(ipPolicy.view);
+    await crowded.rows('alter table ip_policy_rules disable row level security');
+    const more = `
+      insert into ip_policy_rules (id, created_at, updated_at, ip_policy_id, cidr, action, metadata)
+      select n, now(), now(), $1, n, 'allow', repeat('x', 4096) from generate_series(1, 1 + $2 / 4096) n`;
+    await crowded.rows(more, [theirs, 2 * MAX_PAGE_BYTES]);
+
+    const there = { [ACCOUNT_HEADER]: (await crowded.admin.post('/accounts', { name: 'other' })).as(account.view).id };
+    const owner = (await crowded.admin.post('/users', { name: 'other', admin: true }, there)).as(user.view).id;
+    const key = (await crowded.admin.post('/api_keys', { owner_id: owner }, there)).as(apiKey.view);
+    const other = crowded.withKey(owner, String(key.token));
+    const { id: own } = (await other.post('/ip_policies', {})).as(ipPolicy.view);
+
+    // A request that is still being handled, so that another one of that size would be too much.
+    const held = await heldTransaction(databaseUrl);
+    await held.query('select 1 from ip_policies where id = $1 for update', [own]);
+    const pending = other.put(`/ip_policies/${own}/rules`, { rules: [] });
+    await untilWaiting(crowded, 1);
+    const { status } = await other.put(`/ip_policies/${theirs}/rules`, { rules: [] });
+    await held.commit();
+    expect([(await pending).status, status]).toEqual([200, 404]);
   });
 });

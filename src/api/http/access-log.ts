@@ -69,12 +69,13 @@ function log(request: FastifyRequest, reply: FastifyReply, status: number): void
   );
 }
 
-const path = z.object({ id: z.string().regex(new RegExp(`^${idPattern('[a-z]+')}$`)) });
+const ANY_ID = new RegExp(`^${idPattern('[a-z]+')}$`);
+const path = z.record(z.string(), z.string());
 
-/** The resource in the path. Any other text there may be a secret. */
+/** The innermost resource in the path. Any other text there may be a secret. */
 function resourceOf(params: unknown): { resource_id?: string } {
-  const { data } = path.safeParse(params);
-  return data ? { resource_id: data.id } : {};
+  const id = Object.values(path.safeParse(params).data ?? {}).findLast((value) => ANY_ID.test(value));
+  return id === undefined ? {} : { resource_id: id };
 }
 
 const MAX_REASONS = 10;

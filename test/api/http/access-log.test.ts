@@ -48,13 +48,19 @@ describe('the line of a request', () => {
     ]);
   });
 
+  const EDGE = 'edghts_01k9zq3v5hf8svx2r4c6y7n0wd';
+  const ROUTE = 'edghtsrt_01k9zq3v5hf8svx2r4c6y7n0wd';
   test.each([
-    ['ipp_01k9zq3v5hf8svx2r4c6y7n0wd', { resource_id: 'ipp_01k9zq3v5hf8svx2r4c6y7n0wd' }],
-    ['tnl_ak_a_secret_in_the_wrong_place', {}],
-  ])('has the caller, the account, and the resource if the path has an id: %s', async (id, expected) => {
+    [{ id: EDGE }, { resource_id: EDGE }],
+    [{ resource_id: EDGE }, { resource_id: EDGE }],
+    [{ edge_id: EDGE, id: ROUTE }, { resource_id: ROUTE }],
+    [{ subscription_id: EDGE, type: 'ip_policy_created.v0' }, { resource_id: EDGE }],
+    [{ id: 'tnl_ak_a_secret_in_the_wrong_place' }, {}],
+    [{}, {}],
+  ])('has the caller, the account, and the last id of the path: %o', async (params, expected) => {
     const [only] = await logged((request) => {
       request.caller = CALLER;
-      request.params = { id };
+      request.params = params;
     });
     expect(only).toMatchObject({ principal: CALLER.id, account_id: CALLER.account, ...expected });
     expect('resource_id' in Object(only)).toBe('resource_id' in expected);

@@ -100,20 +100,27 @@ test('a reference to an object of another connection is refused in words', async
   await stack.remove(ours('tlsedgemodules'), 'edge');
 });
 
-test('a key is replaced in place, and its successor is used once the old one is gone', async () => {
+const refusedKeys = () => stack.metric('tunnel_operator_connection_requests_total', { code: '401' });
+
+test('a key is replaced in place without a refusal, and its successor is used once the old one is gone', async () => {
   const { id, token } = await team.newKey();
   await kube.patch(SECRETS, 'default-key', { stringData: { apiKey: token } }, namespace);
+  await eventually(async () => {
+    const [key] = await stack.sql('select last_used_at from api_keys where id = $1', [id]);
+    expect(key?.last_used_at).toBeInstanceOf(Date);
+  });
   for await (const key of team.client.apiKeys.list()) {
     if (key.id !== id && key.owner_id === team.ownerId) await team.client.apiKeys.delete(key.id);
   }
   await stack.apply(described('after', { metadata: 'with the new key' }));
   expect((await stack.ready(POLICIES, 'after')).status.connection).toBe('APIConnection/default');
+  expect(await refusedKeys()).toBe(0);
 });
 
 test('an operator that restarts sends nothing before it has read the key', async () => {
   await stack.restart(() => stack.apply(described('after', { metadata: 'changed meanwhile' })));
   await stack.ready(POLICIES, 'after');
-  expect(await stack.metric('tunnel_operator_connection_requests_total', { code: '401' })).toBe(0);
+  expect(await refusedKeys()).toBe(0);
 });
 
 test('a key of another owner is refused, and its objects make no call until the right one is back', async () => {

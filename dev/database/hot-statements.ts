@@ -103,7 +103,7 @@ export async function hotStatements(): Promise<Record<string, Statement>> {
     'events: prune': pruning(BATCH, HOUR_MS),
     'deliveries: prune': pruningDeliveries(BATCH, HOUR_MS),
     'deliveries: find those to send again': await one((db) =>
-      replayDeliveries(db, OWN, { since: new Date(0), until: new Date(), only: 'all' }),
+      replayDeliveries(db, OWN, { account: 'x', since: new Date(0), until: new Date(), only: 'all' }),
     ),
     'deliveries: send one again': await one((db) => requeue(db, [OWN]).catch(() => 0)),
     'deliveries: find deleted destinations': deletedDestinations('event_deliveries'),

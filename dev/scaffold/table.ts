@@ -1,9 +1,10 @@
 /** The table of a family as SQL, from its definition. */
 import { z } from 'zod';
 import { uniqueColumns, uniqueIndex } from '../../src/api/crud/uniqueness.ts';
-import { CURRENT_ACCOUNT, IS_OTHER_ACCOUNT, isOfAccount, REQUEST_ROLE } from '../../src/api/store/account-scope.ts';
-import { indexedText } from '../../src/api/store/page-statement.ts';
+import { CURRENT_ACCOUNT, IS_OTHER_ACCOUNT, POLICY, REQUEST_ROLE } from '../../src/api/store/account-scope.ts';
+import { startColumn } from '../../src/api/store/page-statement.ts';
 import { sealedColumn } from '../../src/api/store/repository.ts';
+import { MAX_PREFIX } from '../../src/resources/definition/filter.ts';
 import type { Field, Resource } from '../../src/resources/definition/resource.ts';
 
 const json = z.object({
@@ -20,6 +21,7 @@ export function createTable(family: Resource): string {
     ...stored.flatMap(([name, field]): [string, string][] => [
       [name, columnType(field)],
       ...(field.shorten ? [[sealedColumn(name), 'text'] satisfies [string, string]] : []),
+      ...(field.filterable === 'prefix' ? [[startColumn(name), startOf(name)] satisfies [string, string]] : []),
     ]),
     ['created_at', 'timestamptz not null'],
     ['updated_at', 'timestamptz not null'],
@@ -42,17 +44,19 @@ export function createTable(family: Resource): string {
 /** Requests see only the rows of their account, and create none beyond its quota. */
 const policy = ({ table }: Resource) =>
   `alter table ${table} enable row level security;
-create policy account on ${table} to ${REQUEST_ROLE} using (${isOfAccount});
+create policy account on ${table} to ${REQUEST_ROLE} using (${POLICY});
 create trigger account after insert on ${table} for each statement
   when (${IS_OTHER_ACCOUNT}) execute function check_account();
 `;
 
 /** The index of a filter, which the unique index of a field makes unnecessary. */
 function indexOf({ table }: Resource, name: string, { filterable, unique }: Field): string[] {
-  const index = `create index ${table}_by_${name} on ${table}`;
-  if (filterable === 'prefix') return [`${index} ((${indexedText(name)}), id) where ${name} is not null;\n`];
-  return filterable === 'value' && unique !== true ? [`${index} (${name}, id);\n`] : [];
+  const index = `create index ${table}_by_account_and_${name} on ${table}`;
+  if (filterable === 'prefix') return [`${index} (account_id, ${startColumn(name)}, id) where ${name} is not null;\n`];
+  return filterable === 'value' && unique !== true ? [`${index} (account_id, ${name}, id);\n`] : [];
 }
+
+const startOf = (name: string) => `text collate "C" generated always as (left(${name}, ${MAX_PREFIX})) stored`;
 
 function columnType({ view, storage, as, refersTo, unique, filterable, initial, onCreate }: Field): string {
   const schema = json.parse(z.toJSONSchema(view, { io: 'output', unrepresentable: 'any' }));

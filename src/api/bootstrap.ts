@@ -9,6 +9,7 @@ import { viewer } from './crud/view.ts';
 import { hasWorkingAdminKey } from './families/admin-keys.ts';
 import { API_KEY_PREFIX, newToken, tokenHash, tokenPrefix } from './secrets/tokens.ts';
 import type { ApiConfig } from './settings.ts';
+import { isOfAccount } from './store/account-scope.ts';
 import type { Database, Executor } from './store/database.ts';
 import { violation } from './store/database-errors.ts';
 import { LOCKS, lockUntilCommit } from './store/locks.ts';
@@ -31,7 +32,7 @@ const ADMIN: Owner = {
   name: 'Bootstrap admin',
   admin: true,
   description: 'Bootstrap key',
-  earlier: 'select id from users where name = $1 and admin and active order by id limit 1',
+  earlier: `select id from users where ${isOfAccount} and name = $1 and admin and active order by id limit 1`,
 };
 
 /** Keeps its user even if that is inactive or has become an admin: the operator refuses a key of another owner. */
@@ -40,7 +41,7 @@ const OPERATOR: Owner = {
   name: 'Bootstrap operator',
   admin: false,
   description: 'Key of the operator',
-  earlier: 'select id from users where name = $1 order by id limit 1',
+  earlier: `select id from users where ${isOfAccount} and name = $1 order by id limit 1`,
 };
 
 const keys = repository(apiKey, ['token_hash']);

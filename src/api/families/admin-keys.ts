@@ -1,11 +1,11 @@
 /** The keys with which admins can do everything. Without any, no one could create another. */
-import { ofThisAccount } from '../store/account-scope.ts';
+import { isOfAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import { LOCKS, lockUntilCommit } from '../store/locks.ts';
 
 const WORKING = `
   select 1 from api_keys k join users u on u.id = k.owner_user_id
-   where ${ofThisAccount('k')} and u.admin and u.active and k.scopes is null and (k.expires_at is null or k.expires_at > now())`;
+   where k.${isOfAccount} and u.admin and u.active and k.scopes is null and (k.expires_at is null or k.expires_at > now())`;
 
 export async function hasWorkingAdminKey(tx: Executor): Promise<boolean> {
   return (await tx.query({ text: `${WORKING} limit 1`, values: [] })).length > 0;

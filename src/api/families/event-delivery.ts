@@ -114,6 +114,7 @@ export const replayEvents = operation({
     if (Date.parse(range.until) < Date.parse(range.since))
       throw invalidByRule({ '/until': 'must not be before since' });
     const { requeued, last } = await replayDeliveries(db, id, {
+      account: call.caller.account,
       since: new Date(range.since),
       until: new Date(range.until),
       only: range.only,

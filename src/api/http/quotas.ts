@@ -1,7 +1,7 @@
 /** Explains that an account may have no more resources of a family. PostgreSQL counts them (migration 0033). */
 import { ApiError } from '../errors/errors.ts';
 import { words } from '../errors/naming.ts';
-import { ofThisAccount } from '../store/account-scope.ts';
+import { isOfAccount } from '../store/account-scope.ts';
 import type { Executor } from '../store/database.ts';
 import { exceededQuota } from '../store/database-errors.ts';
 
@@ -13,7 +13,7 @@ export async function explainQuota(db: Executor, error: unknown): Promise<never>
   const quota = exceededQuota(error);
   if (!quota) throw error;
   const { family, limit } = quota;
-  const [row] = await db.query({ text: `select count(*) as used from ${family} where ${ofThisAccount()}`, values: [] });
+  const [row] = await db.query({ text: `select count(*) as used from ${family} where ${isOfAccount}`, values: [] });
   const used = String(row?.used);
   const message = `The account has ${used} of at most ${limit} ${words(family)}; delete some, or ask a platform admin for a higher quota.`;
   throw new ApiError('QUOTA_EXCEEDED', message, { family, limit: String(limit), used });

@@ -17,8 +17,14 @@ export const ENTER_STATEMENT = 'enter_account';
 const enter = (account: string) =>
   `select where set_config('role', '${REQUEST_ROLE}', true) is null or set_config('${SETTING}', ${account}, true) is null`;
 
-/** The condition of the policies: a query, so that it is evaluated once for each statement. Without the setting, no row fits. */
+/**
+ * For statements that read all rows of an account, by an index. The setting is a query, so that it is evaluated once for each
+ * statement. Without it, no row fits.
+ */
 export const isOfAccount = `account_id = (select current_setting('${SETTING}', true))`;
+
+/** The condition of the policies, in the form that `ofThisAccount` has, and for its reasons. */
+export const POLICY = `coalesce(${isOfAccount}, false)`;
 
 /**
  * The condition of the statements of requests that take an id, or another text, from the caller: it keeps accounts apart even where

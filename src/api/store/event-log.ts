@@ -6,7 +6,6 @@ import type { Executor } from './database.ts';
 import { type LogPage, type LogPageQuery, readLogPage } from './log-page.ts';
 
 export interface LogQuery extends Omit<LogPageQuery, 'within' | 'conditions'> {
-  account: string;
   resourceId?: string | undefined;
   /** Only events with these values (COLUMNS). */
   only?: Readonly<Record<string, string>>;
@@ -60,17 +59,14 @@ export const pageOfLog = (db: Executor, query: LogQuery): Promise<LogPage<LogRow
   readLogPage(db, EVENT_LOG, conditionsOf(query));
 
 /** The conditions of a page of the audit log. */
-export function conditionsOf({ account, resourceId, only = {}, visibleTo, ...query }: LogQuery): LogPageQuery {
+export function conditionsOf({ resourceId, only = {}, visibleTo, ...query }: LogQuery): LogPageQuery {
   const columns = Object.entries(COLUMNS).flatMap(([name, column]) => {
     const value = only[name];
     return value === undefined ? [] : [{ holds: (parameter: string) => `${column} = ${parameter}`, value }];
   });
   return {
     ...query,
-    within:
-      resourceId === undefined
-        ? { column: 'account_id', value: account }
-        : { column: 'resource_id', value: resourceId },
+    within: resourceId === undefined ? undefined : { column: 'resource_id', value: resourceId },
     conditions: [...columns, ...(visibleTo === undefined ? [] : [{ holds: visible, value: visibleTo }])],
   };
 }

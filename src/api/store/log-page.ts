@@ -4,7 +4,6 @@
  * where the next one starts.
  */
 import { z } from 'zod';
-import { ofThisAccount } from './account-scope.ts';
 import type { Executor } from './database.ts';
 import { FIRST, LAST } from './page-statement.ts';
 import type { Statement } from './statement.ts';
@@ -30,8 +29,10 @@ export interface LogRange {
   before?: string | undefined;
   /** Only rows with this id or a larger one. */
   from?: string | undefined;
-  /** Only rows with this value in this column, which has an index with the id after it. */
-  within: { column: string; value: string };
+  /** Only rows of this account. */
+  account: string;
+  /** Only rows with this value in this column, which has an index with the account and the id after it. */
+  within?: { column: string; value: string } | undefined;
 }
 
 export interface LogPageQuery extends LogRange {
@@ -64,29 +65,31 @@ type Table = Pick<Log<never>, 'table'>;
 /** The last row that a page looks at, if there are that many. */
 export function endStatement({ table }: Table, range: LogRange, lookedAt: number): Statement {
   const { condition, order, values } = rangeOf(range);
-  const all = `${condition} and ${ofThisAccount()}`;
-  return { text: `select id from ${table} where ${all} ${order} offset ${lookedAt - 1} limit 1`, values };
+  return { text: `select id from ${table} where ${condition} ${order} offset ${lookedAt - 1} limit 1`, values };
 }
 
 /** Unnamed, so that each is planned for its values. */
 export function logStatement({ table, shown }: Table & { shown: string }, query: LogPageQuery): Statement {
   const { condition, order, values } = rangeOf(query);
-  const all = [
-    condition,
-    ofThisAccount(),
-    ...query.conditions.map(({ holds, value }) => holds(`$${values.push(value)}`)),
-  ];
+  const all = [condition, ...query.conditions.map(({ holds, value }) => holds(`$${values.push(value)}`))];
   // The extra row only shows that there is more.
   const count = `$${values.push(query.limit + 1)}`;
   return { text: `select ${shown} from ${table} where ${all.join(' and ')} ${order} limit ${count}`, values };
 }
 
-/** Compares rows of (column, id), as in page-statement.ts: one part of one index, in its order. */
-function rangeOf({ before = LAST, from = FIRST, within }: LogRange) {
-  const { column, value } = within;
+/**
+ * Compares rows of (column, account, id), as in page-statement.ts: one part of one index, in its order. Without the account, a
+ * request that asks for a resource of another account would be read through all that the other has of it. The column comes
+ * first, since background jobs look for its values in all accounts.
+ */
+function rangeOf({ before = LAST, from = FIRST, account, within }: LogRange) {
+  const scope = [...(within ? [within] : []), { column: 'account_id', value: account }];
+  const columns = [...scope.map(({ column }) => column), 'id'];
+  const values: unknown[] = [...scope.map(({ value }) => value), before, from];
+  const end = (id: number) => `(${[...scope.map((_, index) => `$${index + 1}`), `$${id}`].join(', ')})`;
   return {
-    condition: `(${column}, id) < ($1, $2) and (${column}, id) >= ($1, $3)`,
-    order: `order by ${column} desc, id desc`,
-    values: [value, before, from] as unknown[],
+    condition: `(${columns.join(', ')}) < ${end(values.length - 1)} and (${columns.join(', ')}) >= ${end(values.length)}`,
+    order: `order by ${columns.map((column) => `${column} desc`).join(', ')}`,
+    values,
   };
 }

@@ -10,11 +10,11 @@ export interface PageQuery {
   /** Only rows with this id or a larger one. */
   from?: string | undefined;
   limit: number;
-  /** Only rows of this account: of a whole list, by its index. Undefined for what belongs to no account. */
+  /** Only rows of this account. Undefined for what belongs to no account. */
   account?: string | undefined;
   /** Maximum size of all rows together, as stored. The first row is returned however large it is. Default: no limit. */
   maxBytes?: number;
-  /** Only rows with these values in these columns, which have an index with the id after them. */
+  /** Only rows with these values in these columns, which have an index with the account before and the id after them. */
   only?: Readonly<Record<string, string>>;
   /** Only rows that have this text in a list (`filterable: 'element'`). */
   element?: { column: string; value: string } | undefined;
@@ -30,10 +30,13 @@ export const FIRST = '';
 /** Sorts after every id. */
 export const LAST = '~';
 
-/** What is indexed of a long text. Compared by byte, whatever the collation of the database. */
-export const indexedText = (column: string) => `left(${column}, ${MAX_PREFIX}) collate "C"`;
+/**
+ * Has the first MAX_PREFIX characters of a long text, which are indexed. A column, since row level security keeps conditions
+ * on `left(…)` from the index of such an expression: the function might show rows of other accounts.
+ */
+export const startColumn = (column: string) => `${column}_start`;
 
-/** Has the texts of a list, each with the id of its row (`value`, `id`). */
+/** Has the texts of a list, each with the account and the id of its row (`account_id`, `value`, `id`). */
 export const elementTable = (table: string, column: string) => `${table}_${column}`;
 
 /** A column of the order of the page, and between which values it is. */
@@ -44,8 +47,9 @@ interface Key {
 }
 
 /**
- * Compares rows of (scope, id). With `scope = $2 order by id`, Postgres may walk all ids, newest first, until enough of
- * them are in the scope: for an owner with few rows, that is the whole table.
+ * Compares rows of (account, scope, id). With `scope = $2 order by id`, Postgres may walk all ids, newest first, until enough of
+ * them are in the scope: for an owner with few rows, that is the whole table. The account comes first, so that no page is read
+ * past rows of others: how long it takes would tell how many they have.
  */
 export function pageStatement(
   { table, fields }: Pick<Resource, 'table' | 'fields'>,
@@ -53,37 +57,36 @@ export function pageStatement(
   { before = LAST, from = FIRST, limit, account, only = {}, element, prefix }: PageQuery,
 ): Statement {
   const columns = shown.map((column) => `t.${column}`).join(', ');
-  // The extra row only shows that there is more.
-  const values = [limit + 1];
-  const isWhole = Object.keys(only).length === 0 && !element && !prefix;
-  const inside = isWhole ? account : undefined;
-  const filtered = isWhole ? undefined : account;
   const name = [
     `${table}.page`,
-    inside && 'account',
+    account && 'account',
     ...Object.keys(only),
     element?.column,
     prefix && `${prefix.column}_prefix`,
+    from !== FIRST && 'from',
   ];
-  const statement = (text: string, more: readonly string[]): Statement => ({
-    name: [...name, from === FIRST ? undefined : 'from'].filter(Boolean).join('_'),
+  const statement = (text: string, values: readonly string[]): Statement => ({
+    name: name.filter(Boolean).join('_'),
     text: `select ${columns} from ${table} t ${text} limit $1`,
-    values: [...values, ...more, ...(filtered === undefined ? [] : [filtered])],
+    // The extra row only shows that there is more.
+    values: [limit + 1, ...values],
   });
 
-  /** @param at the number of the last parameter, which is the account */
-  const isInside = (at: number) => (filtered === undefined ? '' : `and ${isSameAccount('t.account_id', `$${at}`)}`);
-
   const [one] = Object.entries(only);
-  if (one && isUnique(fields, one[0]))
-    return statement(`where t.${one[0]} = $2 and t.id >= $3 and t.id < $4 ${isInside(5)}`, [one[1], from, before]);
+  if (one && isUnique(fields, one[0])) {
+    // One row at most, whosever it is.
+    const inside = account === undefined ? '' : `and ${isSameAccount('t.account_id', '$5')}`;
+    const values = [one[1], from, before, ...(account === undefined ? [] : [account])];
+    return statement(`where t.${one[0]} = $2 and t.id >= $3 and t.id < $4 ${inside}`, values);
+  }
 
+  const indexed = element ? 'e' : 't';
   const keys: Key[] = [
-    ...(inside === undefined ? [] : [{ by: 't.account_id', from: inside, before: inside }]),
+    ...(account === undefined ? [] : [{ by: `${indexed}.account_id`, from: account, before: account }]),
     ...Object.entries(only).map(([column, value]) => ({ by: `t.${column}`, from: value, before: value })),
     ...(element ? [{ by: 'e.value', from: element.value, before: element.value }] : []),
     ...(prefix ? [keyOf(prefix)] : []),
-    { by: element ? 'e.id' : 't.id', from, before: prefix && prefix.before === undefined ? FIRST : before },
+    { by: `${indexed}.id`, from, before: prefix && prefix.before === undefined ? FIRST : before },
   ];
   const row = (expressions: readonly string[]) => `(${expressions.join(', ')})`;
   const by = row(keys.map((key) => key.by));
@@ -93,7 +96,6 @@ export function pageStatement(
     element ? `join ${elementTable(table, element.column)} e on e.id = t.id` : '',
     `where ${by} < ${parameters(2)}`,
     bounded ? `and ${by} >= ${parameters(2 + keys.length)}` : '',
-    isInside(2 + (bounded ? 2 : 1) * keys.length),
     // As in the index, which does not have the rows without a text.
     prefix ? `and t.${prefix.column} is not null` : '',
     `order by ${keys.map((key) => `${key.by} desc`).join(', ')}`,
@@ -107,7 +109,7 @@ export function pageStatement(
 const isUnique = (fields: Fields, column: string) => fields[column]?.unique === true;
 
 const keyOf = ({ column, value, before }: NonNullable<PageQuery['prefix']>): Key => ({
-  by: indexedText(`t.${column}`),
+  by: `t.${startColumn(column)}`,
   from: value,
   before: before ?? afterPrefix(value),
 });

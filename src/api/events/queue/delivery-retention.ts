@@ -72,7 +72,7 @@ export function deletedDestinations(table: Table): Statement {
 
 /** Unnamed, so that it is planned for the destination. In order of an index, so that it never starts from the whole table. */
 export function ofDestination(table: Table, id: string, limit: number): Statement {
-  const key = table === 'event_streams' ? 'resource_id' : 'id';
+  const key = table === 'event_streams' ? 'resource_id' : 'account_id, id';
   const text = `
     with gone as (
       delete from ${table} where ctid = any(array(

@@ -67,6 +67,8 @@ export async function hasten(db: Executor, id: string): Promise<boolean> {
 }
 
 export interface Replay {
+  /** Of the destination. */
+  account: string;
   since: Date;
   until: Date;
   only: 'all' | 'failed';
@@ -86,8 +88,9 @@ export interface Replayed {
 /** Ids sort by the time at which deliveries were created. */
 const PAGE = `
   select id, state from event_deliveries
-   where (destination_id, id) >= ($1, $2) and (destination_id, id) > ($1, $3) and (destination_id, id) < ($1, $4)
-   order by destination_id, id limit $5`;
+   where (destination_id, account_id, id) >= ($1, $2, $3) and (destination_id, account_id, id) > ($1, $2, $4)
+     and (destination_id, account_id, id) < ($1, $2, $5)
+   order by destination_id, account_id, id limit $6`;
 
 const page = z.array(z.object({ id: z.string(), state: z.string() }));
 
@@ -95,14 +98,14 @@ const page = z.array(z.object({ id: z.string(), state: z.string() }));
 export async function replayDeliveries(
   db: Executor,
   destinationId: string,
-  { since, until, only, afterId = '', batch = BATCH, budgetMs = BUDGET_MS }: Replay,
+  { account, since, until, only, afterId = '', batch = BATCH, budgetMs = BUDGET_MS }: Replay,
 ): Promise<Replayed> {
   const end = performance.now() + budgetMs;
   const [from, before] = [since, until].map((time) => firstIdAt(eventDelivery.prefix, time));
   let requeued = 0;
   let last = afterId;
   do {
-    const values = [destinationId, from, last, before, batch];
+    const values = [destinationId, account, from, last, before, batch];
     const found = page.parse(await db.query({ name: 'event_deliveries.of_replay', text: PAGE, values }));
     const chosen = found.filter(({ state }) => only === 'all' || state === only);
     requeued += await requeue(

@@ -7,6 +7,7 @@ import { replayDeliveries } from '../../../../src/api/events/queue/requeue.ts';
 import { dueHeads, leaseOf, settle } from '../../../../src/api/events/queue/streams.ts';
 import type { SentEvent } from '../../../../src/api/events/wire/cloud-event.ts';
 import { claimLeases, releaseLeases } from '../../../../src/api/leases/leases.ts';
+import { FIRST_ACCOUNT } from '../../../../src/resources/account.ts';
 import { newId } from '../../../../src/resources/definition/id.ts';
 import { eventDelivery, replayed } from '../../../../src/resources/event-delivery.ts';
 import { eventDestination } from '../../../../src/resources/event-destination.ts';
@@ -185,7 +186,12 @@ describe('a replay', () => {
     const policies: string[] = [];
     for (let n = 0; n < 5; n++) policies.push(await newPolicy());
     await deliver(to);
-    const all = { since: new Date(0), until: new Date(Date.now() + 60_000), only: 'all' as const };
+    const all = {
+      account: FIRST_ACCOUNT,
+      since: new Date(0),
+      until: new Date(Date.now() + 60_000),
+      only: 'all' as const,
+    };
     let last: string | undefined;
     const counts: number[] = [];
     do {

@@ -6,19 +6,22 @@ import type { Statement } from '../../src/api/store/statement.ts';
 const COLUMN = String.raw`(?:\w+\.)?\baccount_id`;
 const VALUE = String.raw`(?:\(select ${RegExp.escape(CURRENT_ACCOUNT)}\)|current_setting\('[^']+', true\)|\$\d+)`;
 const IS_ACCOUNT = new RegExp(`${COLUMN} = ${VALUE}`, 'g');
-/** A page in the index of an account: one of its ends, and its order. */
-const END_IN_ACCOUNT = new RegExp(String.raw`\(${COLUMN}, ([^()]+)\) (<|>=) \((\$\d+)`, 'g');
-const BY_ACCOUNT = new RegExp(`order by ${COLUMN} desc, `, 'g');
+/** A page in an index with the account: one of its ends, and its order. */
+const END_IN_ACCOUNT = new RegExp(String.raw`\(((?:[\w.]+, )*?)${COLUMN}((?:, [\w.]+)+)\) (<|>|>=) \(([^()]+)\)`, 'g');
+const BY_ACCOUNT = new RegExp(`${COLUMN} desc, `, 'g');
+
+/** In place of the account, what it is compared with. */
+function endAnywhere(_: string, before: string, after: string, comparison: string, values: string): string {
+  const value = values.split(', ')[before.split(', ').length - 1];
+  return `(${before}${value}::text${after}) ${comparison} (${values})`;
+}
 
 /** Keeps every parameter, since PostgreSQL needs to know their types. */
 const withoutCondition = ({ name, text, ...others }: Statement): Statement => ({
   ...others,
   // Statements outside of accounts, which stay as they are, may have the same names.
   ...(name !== undefined && { name: `${name}.` }),
-  text: text
-    .replaceAll(IS_ACCOUNT, '(true or $&)')
-    .replaceAll(END_IN_ACCOUNT, '($3::text, $1) $2 ($3')
-    .replaceAll(BY_ACCOUNT, 'order by '),
+  text: text.replaceAll(IS_ACCOUNT, '(true or $&)').replaceAll(END_IN_ACCOUNT, endAnywhere).replaceAll(BY_ACCOUNT, ''),
 });
 
 /** Statements for all accounts, such as those that check an API key, stay as they are. */

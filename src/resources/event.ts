@@ -86,6 +86,9 @@ const typeName = text().min(1, 'must not be empty').max(128, 'must be at most 12
 const requestId = text()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be the id of a request')
   .meta({ examples: ['9b4f1c1e-6d53-4c1b-8f0e-0d7f4f0c2f6a'] });
+const memberName = text()
+  .regex(/^[a-z0-9_]{1,128}$/, 'must be the name of a member of `data`')
+  .meta({ examples: ['description'] });
 
 /** What the list can be limited by, any of them together. */
 export const EVENT_FILTERS = [
@@ -99,6 +102,7 @@ export const EVENT_FILTERS = [
   { name: 'principal', field: 'principal', by: 'value', schema: principal },
   { name: 'api_key_id', field: 'api_key_id', by: 'value', schema: apiKey.id },
   { name: 'request_id', field: 'request_id', by: 'value', schema: requestId },
+  { name: 'changed_fields', field: 'changed_fields', by: 'element', schema: memberName },
 ] as const satisfies readonly Filter[];
 
 export type EventFilters = { readonly [N in (typeof EVENT_FILTERS)[number]['name']]?: string | undefined };

@@ -166,7 +166,7 @@ const log: Row[] = [
     }),
   },
   {
-    rule: 'The audit log is limited by resource, type, principal, API key and request, in any combination',
+    rule: 'The audit log is limited by resource, type, principal, API key, request and changed field, in any combination',
     given: { key: post('/api_keys', {}), ...changed, list: get(`${LOG}?${of('made')}`) },
     ask: get(`${LOG}?filter[type]=ip_policy_updated.v0&filter[principal]={admin.id}&${of('made')}`),
     answer: ok({ events: [{ id: '{list.events.0.id}' }], next_page_uri: null }),
@@ -176,6 +176,12 @@ const log: Row[] = [
         ok({ events: [{ id: '{list.events.1.id}' }] }),
       ],
       [get(`${LOG}?filter[type]=ip_policy_deleted.v0&${of('made')}`), ok({ events: [] })],
+      [get(`${LOG}?filter[changed_fields]=description&${of('made')}`), ok({ events: [{ revision: 2 }] })],
+      [get(`${LOG}?filter[changed_fields]=metadata&${of('made')}`), ok({ events: [] })],
+      [
+        get(`${LOG}?filter[changed_fields]=Description`),
+        invalid({ '?filter[changed_fields]': /must be the name of a member of `data`/ }),
+      ],
       [patch('/ip_policies/{made.id}', { description: 'c' }, by('key')), ok()],
       [get(`${LOG}?filter[api_key_id]={key.id}`), ok({ events: [{ resource_id: '{made.id}', revision: 3 }] })],
       [

@@ -7,14 +7,20 @@ import { type LogPage, type LogPageQuery, readLogPage } from './log-page.ts';
 
 export interface LogQuery extends Omit<LogPageQuery, 'within' | 'conditions'> {
   resourceId?: string | undefined;
-  /** Only events with these values (COLUMNS). */
+  /** Only events with these values (CONDITIONS). */
   only?: Readonly<Record<string, string>>;
   /** Only events that this user or bot may see: their own changes, and changes of resources that they own. */
   visibleTo?: string | undefined;
 }
 
-/** The columns of the conditions. */
-const COLUMNS = { type: 'type', principal: 'actor', api_key_id: 'api_key_id', request_id: 'request_id' };
+/** Which events each filter finds. */
+const CONDITIONS = {
+  type: (value: string) => `type = ${value}`,
+  principal: (value: string) => `actor = ${value}`,
+  api_key_id: (value: string) => `api_key_id = ${value}`,
+  request_id: (value: string) => `request_id = ${value}`,
+  changed_fields: (value: string) => `${value} = any (changed_fields)`,
+};
 
 const SHOWN =
   'id, type, occurred_at, resource_id, actor as principal, api_key_id, request_id, revision, changed_fields';
@@ -60,13 +66,13 @@ export const pageOfLog = (db: Executor, query: LogQuery): Promise<LogPage<LogRow
 
 /** The conditions of a page of the audit log. */
 export function conditionsOf({ resourceId, only = {}, visibleTo, ...query }: LogQuery): LogPageQuery {
-  const columns = Object.entries(COLUMNS).flatMap(([name, column]) => {
+  const filters = Object.entries(CONDITIONS).flatMap(([name, holds]) => {
     const value = only[name];
-    return value === undefined ? [] : [{ holds: (parameter: string) => `${column} = ${parameter}`, value }];
+    return value === undefined ? [] : [{ holds, value }];
   });
   return {
     ...query,
     within: resourceId === undefined ? undefined : { column: 'resource_id', value: resourceId },
-    conditions: [...columns, ...(visibleTo === undefined ? [] : [{ holds: visible, value: visibleTo }])],
+    conditions: [...filters, ...(visibleTo === undefined ? [] : [{ holds: visible, value: visibleTo }])],
   };
 }

@@ -46,7 +46,7 @@ export async function nodeRelease(name: string, system: string, image: string) {
     expect(result, `helm ${command}: ${result.stderr}\n${await state()}`).toMatchObject({ code: 0 });
   }
   /** For the message of a failure. */
-  const state = async () => (await tryKubectl(['-n', system, 'get', 'pods,events', '--sort-by=.metadata.name'])).stdout;
+  const state = async () => (await tryKubectl(['-n', system, 'get', 'pods,events'])).stdout;
 
   const pods = async (component: string) => {
     const selector = `app.kubernetes.io/instance=${name},app.kubernetes.io/component=${component}`;
